@@ -3,7 +3,7 @@
 
 use crate::pktgen::Output;
 use crate::ports::{self, Links};
-use linerate_port::{DropReason, Drops, Finished, Finisher, Port, RxQueue, TxQueue, tag_inside};
+use linerate_port::{DropReason, Drops, Finished, Finisher, Link, Port, RxQueue, TxQueue, tag_inside};
 use linerate_ring::{Gathered, flags, forward};
 use linerate_rt::{Machine, Progress, Sleeper, Stop, WaitMode, Waiter, run};
 use linerate_text::saturating_ns;
@@ -51,14 +51,23 @@ impl Forwarded {
     }
 }
 
-/// One direction between two queues.
-struct ForwardPath {
-    from: usize,
+/// A receive queue.
+struct Input {
     rx: RxQueue,
-    tx: TxQueue,
-    count: Forwarded,
     /// True if frames wait for room in the other ring.
     full: bool,
+}
+
+/// The way to a transmit queue of one port, from one or more receive queues of the other.
+struct ForwardPath {
+    from: usize,
+    inputs: Vec<Input>,
+    /// Index of the input that is served.
+    at: usize,
+    /// Index of the input whose last frame is in the other ring in part.
+    inside: Option<usize>,
+    tx: TxQueue,
+    count: Forwarded,
     /// Number of free slots that was too small for the parts of the next frame.
     refused: u32,
     finisher: Finisher,
@@ -90,10 +99,24 @@ const LOOK_NS: u64 = 1_000_000_000;
 impl ForwardPath {
     /// Moves frames as far as there are any and there is room; true if it moved some, or can move more at once.
     fn pass(&mut self, burst: u32) -> bool {
-        self.rx.sync();
+        let mut worked = false;
+        for at in 0..self.inputs.len() {
+            self.at = at;
+            // The rest of a frame comes before all others.
+            if self.inside.is_none_or(|inside| inside == at) {
+                worked |= self.pass_input(burst);
+            } else {
+                self.inputs[at].full = true;
+            }
+        }
+        worked
+    }
+
+    fn pass_input(&mut self, burst: u32) -> bool {
+        self.inputs[self.at].rx.sync();
         self.refused = 0;
         let swapped = {
-            let (rx, tx) = (self.rx.ring.batch(burst), self.tx.ring.reserve(burst));
+            let (rx, tx) = (self.inputs[self.at].rx.ring.batch(burst), self.tx.ring.reserve(burst));
             forward(rx, tx, burst, |meta| self.finisher.takes(meta))
         };
         let taken = match swapped {
@@ -101,18 +124,23 @@ impl ForwardPath {
             None => self.copy(burst),
         };
         let taken = taken + self.finish();
+        let ring = &self.tx.ring;
+        if let Some(last) = ring.pending().checked_sub(1) {
+            self.inside = ring.pending_word(last).has(flags::MOREFRAG).then_some(self.at);
+        }
         self.tx.sync();
         let counters = self.tx.counters();
         (self.count.frames, self.count.bytes) = (counters.frames, counters.bytes);
         // The last sync may have freed slots, and no wake-up will follow for them.
-        let (waiting, room) = (self.rx.ring.available(), self.tx.ring.free());
+        let input = &mut self.inputs[self.at];
+        let (waiting, room) = (input.rx.ring.available(), self.tx.ring.free());
         let more = waiting > 0 && room > self.refused;
-        self.full = waiting > 0 && !more;
+        input.full = waiting > 0 && !more;
         taken > 0 || more
     }
 
     fn copy(&mut self, burst: u32) -> u32 {
-        let mut from = self.rx.ring.batch(burst);
+        let mut from = self.inputs[self.at].rx.ring.batch(burst);
         let mut to = self.tx.ring.reserve(u32::MAX);
         let (mut taken, mut put) = (0, 0);
         while taken < from.len() && put < to.len() {
@@ -158,7 +186,7 @@ impl ForwardPath {
     /// slots consumed.
     #[cold]
     fn finish_next(&mut self) -> u32 {
-        let mut from = self.rx.ring.batch(u32::MAX);
+        let mut from = self.inputs[self.at].rx.ring.batch(u32::MAX);
         if from.is_empty() {
             return 0;
         }
@@ -190,7 +218,7 @@ impl ForwardPath {
         if let Some((reason, n)) = put.dropped {
             self.dropped.add(reason, n.into());
         }
-        self.rx.ring.batch(slots).release(slots);
+        self.inputs[self.at].rx.ring.batch(slots).release(slots);
         slots
     }
 
@@ -204,10 +232,18 @@ impl ForwardPath {
         }
     }
 
+    /// True if no more frames follow, and all were handed on: at the end of a file.
+    fn over(&self) -> bool {
+        self.inputs.iter().all(|input| input.rx.ended() && input.rx.ring.available() == 0)
+            && self.tx.ring.pending() == 0
+    }
+
     fn counted(&mut self) -> Forwarded {
-        self.rx.refresh();
         let mut count = self.count;
-        count.refused = self.rx.counters().dropped;
+        for input in &mut self.inputs {
+            input.rx.refresh();
+            count.refused += input.rx.counters().dropped;
+        }
         count.dropped = self.tx.counters().dropped;
         count.dropped += self.dropped;
         count.finished = self.finisher.done();
@@ -231,7 +267,10 @@ impl Bridge {
 
     fn tell_links(&mut self) {
         for way in &self.ways {
-            if let Some(line) = self.links.change(&self.names[way.from], way.rx.link()) {
+            // The end of a file is no link that goes down.
+            let open = way.inputs.iter().filter(|input| !input.rx.ended());
+            let down = open.map(|input| input.rx.link()).find(|link| *link != Link::Up);
+            if let Some(line) = self.links.change(&self.names[way.from], down.unwrap_or(Link::Up)) {
                 self.output.remark("main", 220, &line);
             }
         }
@@ -255,8 +294,11 @@ impl Machine for Bridge {
             self.look = now + LOOK_NS;
             self.tell_links();
         }
-        let pending: u32 = self.ways.iter().map(|way| way.tx.ring.pending()).sum();
-        if self.stopped && (pending == 0 || now >= self.patience) {
+        if !self.stopped && self.ways.iter().all(ForwardPath::over) {
+            self.stop(now);
+        }
+        let out: u32 = self.ways.iter().map(|way| way.tx.ring.outstanding()).sum();
+        if self.stopped && (out == 0 || now >= self.patience) {
             return Progress::Done;
         }
         if worked { Progress::Worked } else { Progress::Idle }
@@ -269,12 +311,11 @@ impl Machine for Bridge {
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         for way in &mut self.ways {
-            if way.full || way.tx.ring.pending() > 0 {
+            let last = self.stopped && way.tx.ring.outstanding() > 0;
+            if last || way.tx.ring.pending() > 0 || way.inputs.iter().any(|input| input.full) {
                 visit(&mut way.tx);
             }
-            if !way.full {
-                visit(&mut way.rx);
-            }
+            way.inputs.iter_mut().filter(|input| !input.full).for_each(|input| visit(&mut input.rx));
         }
     }
 
@@ -284,37 +325,42 @@ impl Machine for Bridge {
     }
 }
 
-/// Forwards between two open ports, queue by queue, until it is told to stop. Returns the counts from the first to the
-/// second, and back.
+/// Forwards between two open ports until it is told to stop, or all that is read are files at their ends. Receive queue k
+/// is forwarded to transmit queue k modulo their number. Returns the counts from the first to the second, and back; None
+/// where the one is not received from, or the other not sent to.
 ///
 /// # Errors
-/// One line, when the ports have different numbers of queues.
+/// One line, when neither way is possible.
 pub fn bridge(
     ports: &mut [Port; 2],
     config: BridgeConfig,
     stop: &Stop,
     output: &Arc<Output>,
-) -> Result<[Forwarded; 2], String> {
+) -> Result<[Option<Forwarded>; 2], String> {
     let names = [ports[0].info().name.clone(), ports[1].info().name.clone()];
-    let queues = |port: &Port| port.info().tx_queues.min(port.info().rx_queues);
-    let (a, b) = (queues(&ports[0]), queues(&ports[1]));
-    if a != b {
-        return Err(format!("{} has {a} queues, {} has {b}; open both with as many (queues=, @N)", names[0], names[1]));
-    }
     ports.iter().flat_map(ports::lines).for_each(|line| output.remark("main", 190, &line));
     let mut ways = Vec::new();
-    for q in 0..a {
-        for from in [0, 1] {
-            let (rx, tx) = (ports[from].take_rx(q), ports[1 - from].take_tx(q));
-            let (Some(rx), Some(tx)) = (rx, tx) else { continue };
+    for from in [0, 1] {
+        let (received, sent) = (ports[from].info().rx_queues, ports[1 - from].info().tx_queues);
+        for q in 0..sent.min(received) {
+            let Some(tx) = ports[1 - from].take_tx(q) else { continue };
+            let rx = (q..received).step_by(sent).filter_map(|q| ports[from].take_rx(q));
+            let inputs: Vec<_> = rx.map(|rx| Input { rx, full: false }).collect();
             let to = ports[1 - from].info();
             let finisher = Finisher::new(to.caps, to.largest);
-            let by_swap = rx.ring.swaps_with(&tx.ring);
+            let by_swap = inputs.iter().all(|input| input.rx.ring.swaps_with(&tx.ring));
             let (count, dropped) = (Forwarded { by_swap, ..Forwarded::default() }, Drops::default());
-            let way =
-                ForwardPath { from, rx, tx, count, full: false, refused: 0, finisher, dropped, whole: Vec::new() };
-            ways.push(way);
+            let (at, inside, refused, whole) = (0, None, 0, Vec::new());
+            ways.push(ForwardPath { from, inputs, at, inside, tx, count, refused, finisher, dropped, whole });
         }
+    }
+    if ways.is_empty() {
+        let [a, b] = &names;
+        let does = |port: &Port| if port.info().rx_queues > 0 { "read" } else { "written" };
+        let does = ports.each_ref().map(does)[0];
+        return Err(format!(
+            "{a} and {b} are both {does}, so nothing can be forwarded; a capture that exists is read: to write one over, give mode=w"
+        ));
     }
     for way in &ways {
         let how = if way.count.by_swap {
@@ -339,9 +385,9 @@ pub fn bridge(
         output,
     };
     run(&mut machine, &mut Waiter::new(config.wait), stop);
-    let mut sums = [Forwarded::default(); 2];
+    let mut sums = [None; 2];
     for way in &mut machine.ways {
-        let (count, sum) = (way.counted(), &mut sums[way.from]);
+        let (count, sum) = (way.counted(), sums[way.from].get_or_insert_with(Forwarded::default));
         sum.frames += count.frames;
         sum.bytes += count.bytes;
         sum.by_swap |= count.by_swap;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 pub(super) const COMMAND: Command = Command::by_clap("bridge", Arguments::command, |matches, _| run(&parsed(matches)?));
 
-/// Forward all frames between two ports, in both directions, until Ctrl-C.
+/// Forward all frames between two ports, in both directions, until Ctrl-C, or to the end of the captures that are read.
 #[derive(Parser)]
 struct Arguments {
     /// One of the two ports (KIND:NAME; a bare name is xdp:NAME): give it twice.
@@ -64,9 +64,13 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let [there, back] = bridge(&mut ports, config, &stop, &output).map_err(Trouble::usage)?;
     let [a, b] = ports.each_ref().map(|port| port.info().name.clone());
     for (from, to, way) in [(&a, &b, there), (&b, &a, back)] {
+        let Some(way) = way else { continue };
         let how = if way.by_swap { "exchanging buffers" } else { "copy" };
         output.line(&format!("Forwarded {from} -> {to}: {} packets {} bytes by {how}.", way.frames, way.bytes));
         way.reasons().iter().for_each(|(what, list)| output.line(&format!("  {what}: {list}.")));
     }
-    Ok(ended(&stop))
+    match ports.iter().find_map(|port| Some(format!("{}: {}", port.info().name, port.trouble()?))) {
+        Some(trouble) => Err(Trouble::failed(trouble)),
+        None => Ok(ended(&stop)),
+    }
 }

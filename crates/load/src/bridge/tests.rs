@@ -82,7 +82,7 @@ fn through(names: [[&str; 2]; 2], apart: bool, each: usize, by_swap: bool) {
         thread::yield_now();
     }
     stop.ask(0);
-    let [forth, home] = bridging.join().unwrap();
+    let [forth, home] = bridging.join().unwrap().map(Option::unwrap);
     assert!(got == there && got_back == back, "in order, every byte");
     assert!(Mark::of(&got[7], Layout { vnet: 0, v6: false }).is_some_and(|mark| mark.sequence == 7));
     assert_eq!((forth.frames, home.frames), (3000, 500));
@@ -103,15 +103,84 @@ fn ports_of_two_regions_copy_even_into_smaller_buffers() {
     through([["cable:a{1,slots=64", "cable:a}1"], ["cable:b{1,slots=64", "cable:b}1"]], true, 100, false);
 }
 
+fn silent(stop: &Stop) -> Arc<Output> {
+    Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, stop))
+}
+
+/// Queue k goes to queue k modulo the others' number. Frames of several slots are not mixed, though the slots of several
+/// queues go to one ring that holds only some of them.
 #[test]
-fn ports_with_different_queues_are_refused() {
-    let mut ports = open_all(&["null:,queues=2", "null:"]).unwrap();
-    let (b, a) = (ports.pop().unwrap(), ports.pop().unwrap());
+fn ports_with_different_queues_are_bridged_and_frames_stay_whole() {
+    for (left, right) in [("3", "1,slots=64"), ("1", "3"), ("3,slots=64", "2")] {
+        let [left, right] = [("a", left), ("b", right)].map(|(name, queues)| {
+            open_all(&[format!("cable:q{name}{{1,queues={queues}"), format!("cable:q{name}}}1,queues={queues}")])
+                .unwrap()
+        });
+        let ([mut far_left, a], [b, mut far_right]) =
+            (<[_; 2]>::try_from(left).ok().unwrap(), <[_; 2]>::try_from(right).ok().unwrap());
+        let queues = far_left.info().tx_queues;
+        let mut tx: Vec<_> = (0..queues).map(|q| far_left.take_tx(q).unwrap()).collect();
+        let mut rx: Vec<_> =
+            (0..far_right.info().rx_queues).map(|q| (far_right.take_rx(q).unwrap(), Vec::new())).collect();
+        let stop = Stop::new().unwrap();
+        let (output, asked) = (silent(&stop), stop.clone());
+        let config = BridgeConfig { burst: 7, wait: WaitMode::Sleep, report: None };
+        let bridging = thread::spawn(move || bridge(&mut [a, b], config, &asked, &output).unwrap());
+        let all = frames(600, |k| 200 + usize::try_from(k % 900).unwrap());
+        let parts: Vec<Vec<_>> = (0..queues).map(|q| all.iter().skip(q).step_by(queues).cloned().collect()).collect();
+        let (mut sent, mut got) = (vec![0; queues], Vec::new());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while got.len() < all.len() {
+            assert!(Instant::now() < deadline, "{} of {}", got.len(), all.len());
+            for ((tx, part), sent) in tx.iter_mut().zip(&parts).zip(&mut sent) {
+                *sent += put(tx, &part[*sent..], 100);
+            }
+            rx.iter_mut().for_each(|(rx, chain)| take(rx, chain, &mut got));
+            thread::yield_now();
+        }
+        stop.ask(0);
+        assert_eq!(bridging.join().unwrap()[0].unwrap().frames, 600);
+        let (mut all, mut got) = (all, got);
+        all.sort();
+        got.sort();
+        assert!(all == got, "every byte of each");
+    }
+}
+
+/// Regression: captures have no queue the other way, so nothing was forwarded, until Ctrl-C.
+#[test]
+fn a_capture_is_forwarded_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| format!("pcap:{}", dir.path().join(name).display());
+    let all = frames(5000, |k| 60 + usize::try_from(k % 1400).unwrap());
+    let mut port = open_all(&[file("in")]).unwrap().remove(0);
+    let mut tx = port.take_tx(0).unwrap();
+    let mut done = 0;
+    while done < all.len() {
+        done += put(&mut tx, &all[done..], 10_000);
+    }
+    drop((port, tx));
     let stop = Stop::new().unwrap();
-    let output = Arc::new(Output::new(Box::new(std::io::sink()), Box::new(std::io::sink()), false, &stop));
-    let config = BridgeConfig { burst: 1, wait: WaitMode::Sleep, report: None };
-    let line = bridge(&mut [a, b], config, &stop, &output).unwrap_err();
-    assert!(line.contains("2 queues") && !line.contains('\n'), "{line}");
+    let config = BridgeConfig { burst: 512, wait: WaitMode::Sleep, report: None };
+    let forward = |names: [String; 2]| {
+        let ports = open_all(&names).unwrap();
+        bridge(&mut <[_; 2]>::try_from(ports).ok().unwrap(), config, &stop, &silent(&stop))
+    };
+    for (to, frames) in [(file("out"), 5000), ("null:".into(), 5000), (file("out2"), 5000)] {
+        let [there, back] = forward([file("in"), to]).unwrap();
+        assert!(there.unwrap().frames == frames && back.is_none());
+    }
+    let [back, there] = forward([format!("{},mode=w", file("out")), file("in")]).unwrap();
+    assert!(there.unwrap().frames == 5000 && back.is_none());
+    let mut reader = linerate_port::capture::Reader::open(&dir.path().join("out")).unwrap();
+    for frame in &all {
+        assert_eq!(reader.read().unwrap().unwrap().data, frame);
+    }
+    assert!(reader.read().unwrap().is_none());
+    for (names, does) in [([file("in"), file("out")], "both read"), ([file("x"), file("y")], "both written")] {
+        let line = forward(names).unwrap_err();
+        assert!(line.contains(does) && line.contains("mode=w") && !line.contains('\n'), "{line}");
+    }
 }
 
 /// A super-frame of TCP with this payload, and what its metadata says.
@@ -195,7 +264,7 @@ fn finishes([mut left, mut right]: [Vec<Port>; 2], by_swap: bool) {
         thread::yield_now();
     }
     stop.ask(0);
-    let [forth, _] = bridging.join().unwrap();
+    let [forth, _] = bridging.join().unwrap().map(Option::unwrap);
     let mut came = got.iter();
     for (frame, meta) in &all {
         if meta.vlan_tci == 7 {
