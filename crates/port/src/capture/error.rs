@@ -31,6 +31,11 @@ pub enum CaptureError {
         /// Its first four bytes.
         magic: [u8; 4],
     },
+    /// A file with the name of a packed one is to be written.
+    Packed {
+        /// The file.
+        name: String,
+    },
     /// The frames are not Ethernet frames.
     LinkType {
         /// The file.
@@ -72,6 +77,7 @@ impl CaptureError {
             Self::NotCapture { name, magic: [a, b, c, d] } => {
                 format!("{name} is no capture: it begins with {a:02x} {b:02x} {c:02x} {d:02x}")
             }
+            Self::Packed { name } => format!("{name}: captures are written unpacked"),
             Self::LinkType { name, link } => {
                 format!("{name} has frames of link type {link}{}, not Ethernet", link_name(*link))
             }
@@ -87,7 +93,8 @@ impl CaptureError {
         match self {
             Self::Open { .. } => "check the path and its permissions",
             Self::Busy { .. } => "wait until it is closed, or use another file",
-            Self::Empty { .. } | Self::NotCapture { .. } => "give a pcap or pcapng file, unpacked",
+            Self::Empty { .. } | Self::NotCapture { .. } => "give a pcap or pcapng file, as it is or packed by gzip",
+            Self::Packed { .. } => "give a name without .gz",
             Self::LinkType { .. } => "give a capture of an Ethernet interface",
             Self::NoInterface { .. } => "they are counted from 0; leave if= out to read all that are Ethernet",
             Self::Read { .. } => "check the file and the disk",

@@ -1,10 +1,11 @@
 //! Capture files, read and written as a stream in bounded memory.
 //!
-//! Read: pcap (both byte orders, microseconds and nanoseconds) and pcapng (both byte orders, several sections and
-//! interfaces, enhanced, simple and obsolete packet blocks; other blocks are skipped). Written: pcap with nanoseconds.
-//! Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
+//! Read: pcap (both byte orders, microseconds and nanoseconds, Kuznetzov's longer records) and pcapng (both byte orders,
+//! several sections and interfaces, enhanced, simple and obsolete packet blocks; other blocks are skipped), as they are or
+//! by gzip. Written: pcap with nanoseconds. `-` is standard input and output; once that is taken for a capture, what else is
+//! printed there goes to standard error. Formats: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng.
 //!
-//! Out of scope: link types other than Ethernet, and compression. A length that was read is never trusted: no record or
+//! Out of scope: link types other than Ethernet, and other compression. A length that was read is never trusted: no record or
 //! block makes the reader allocate, and a step reads no more than one of them.
 //!
 //! # Records and skipped blocks
@@ -48,6 +49,9 @@ const SNAPLEN: u32 = 262_144;
 
 /// Bytes of the shortest frame: an Ethernet header.
 const SHORTEST: usize = 14;
+
+/// Name of standard input or output among files.
+const STANDARD: &str = "-";
 
 /// One captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Whole records to a file: buffered, counted exactly, and cut back to the last whole one when the disk is full.
 
-use super::CaptureError;
+use super::{CaptureError, STANDARD};
+use crate::sys::standard_streams;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Write};
@@ -44,8 +45,16 @@ impl Out {
     /// Creates a file, or empties one that no other reader or writer holds the lock of. A named pipe needs a reader
     /// already.
     pub(crate) fn create(path: &Path) -> Result<Self, CaptureError> {
-        let name = path.display().to_string();
+        let standard = path == Path::new(STANDARD);
+        let name = if standard { "standard output".to_owned() } else { path.display().to_string() };
+        if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz")) {
+            return Err(CaptureError::Packed { name });
+        }
         let open = || -> Result<(File, bool), Error> {
+            if standard {
+                // What a shell gave it holds is not ours to cut.
+                return Ok((standard_streams::take_output()?, false));
+            }
             let mut options = OpenOptions::new();
             // The file is emptied only when the lock is held; opening a pipe must not block.
             options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);

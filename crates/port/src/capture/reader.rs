@@ -1,6 +1,6 @@
 //! The reader of both formats.
 
-use super::classic::{Classic, HEAD, Head, Order, RECORD};
+use super::classic::{Classic, HEAD, Head, Order};
 use super::ng::{self, Said, Section};
 use super::window::{WINDOW, Window};
 use super::{CaptureError, Record, SHORTEST, SNAPLEN, Source};
@@ -270,16 +270,17 @@ impl<R: Read> Reader<R> {
     }
 
     fn classic(&mut self, classic: Classic) -> Result<Stage, CaptureError> {
-        if !self.need(RECORD)? {
+        let record = classic.record;
+        if !self.need(record)? {
             return Ok(self.end(self.window.available() == 0));
         }
-        let head = classic.head(self.window.view(RECORD));
-        if head.captured > SNAPLEN || !self.need(RECORD + head.captured as usize)? {
+        let head = classic.head(self.window.view(record));
+        if head.captured > SNAPLEN || !self.need(record + head.captured as usize)? {
             return Ok(self.end(false));
         }
         let Head { time_ns, captured, original: orig_len } = head;
-        let len = RECORD + captured as usize;
-        Ok(self.found(Staged { time_ns, orig_len, at: RECORD, captured, len }, classic.fcs))
+        let len = record + captured as usize;
+        Ok(self.found(Staged { time_ns, orig_len, at: record, captured, len }, classic.fcs))
     }
 
     fn block(&mut self, order: Order) -> Result<Stage, CaptureError> {

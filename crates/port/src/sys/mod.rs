@@ -8,6 +8,7 @@ pub(crate) mod ready;
 pub(crate) mod seqpacket;
 #[cfg(target_os = "linux")]
 pub(crate) mod socket;
+pub(crate) mod standard_streams;
 #[cfg(target_os = "linux")]
 pub(crate) mod tap;
 #[cfg(target_os = "linux")]

@@ -32,7 +32,11 @@ pub(crate) const KIND: Kind = Kind {
     is_path: true,
     queue_suffix: false,
     options: &[
-        OptionRow { key: "mode", value: "r|w", about: "r reads FILE, w writes it over (r if it exists, else w)" },
+        OptionRow {
+            key: "mode",
+            value: "r|w",
+            about: "r reads FILE (- for standard input, .gz too), w writes it over (r if it exists, else w)",
+        },
         OptionRow { key: "out", value: "FILE", about: "read the port's FILE and write over this one (none)" },
         OptionRow { key: "pace", value: "on|off", about: "read with the original timing (off)" },
         OptionRow { key: "speed", value: "X", about: "read X times as fast, 0.001 to 1000; sets pace=on (1)" },
@@ -67,6 +71,9 @@ impl<'a> PcapOptions<'a> {
             Some("r") => true,
             Some("w") => false,
             Some(_) => return Err(spec.oops("mode= will not do", "give mode=r or mode=w")),
+            None if file == "-" && out.is_none() => {
+                return Err(spec.oops("standard input or output?", "give mode=r to read it, mode=w to write it"));
+            }
             None => out.is_some() || from_text(file).exists(),
         };
         let speed = speed(spec)?;
@@ -115,6 +122,7 @@ fn refused(spec: &Spec, error: &CaptureError) -> OpenError {
         CaptureError::Busy { .. } => Cause::Busy,
         CaptureError::Empty { .. }
         | CaptureError::NotCapture { .. }
+        | CaptureError::Packed { .. }
         | CaptureError::LinkType { .. }
         | CaptureError::NoInterface { .. } => Cause::Usage,
         _ => Cause::System,
