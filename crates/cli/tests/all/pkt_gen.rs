@@ -215,3 +215,37 @@ fn ports_lists_every_kind_and_option() {
         assert!(linerate_port::option_rows(kind).all(|row| out.contains(&format!("{}={}", row.key, row.value))));
     }
 }
+
+/// `-` is standard input and output; lines go to standard error then.
+#[test]
+fn captures_are_written_to_standard_output_and_read_from_standard_input() {
+    use std::io::Write;
+    let run = |arguments: &str, input: &[u8]| {
+        let mut child = linerate(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let (mut stdin, input) = (child.stdin.take().unwrap(), input.to_vec());
+        // A program that needs no more closes it.
+        let writer = std::thread::spawn(move || stdin.write_all(&input));
+        let out = child.wait_with_output().unwrap();
+        let _ = writer.join().unwrap();
+        (out.status.code(), out.stdout, String::from_utf8(out.stderr).unwrap())
+    };
+    let (code, capture, log) = run("pkt-gen -i pcap:- -f tx -n 3000 -l 100", &[]);
+    assert!(code == Some(0) && log.contains("Sent 3000 packets"), "{log}");
+    assert_eq!(capture.len(), 24 + 3000 * 116, "the capture, and no line");
+    for arguments in [
+        "pkt-gen -i pcap:- -f rx",
+        "pkt-gen -i null: -f tx --pcap - --speed 0",
+        "pkt-gen -i null: -f tx -P - -n 3000",
+        "bridge -i pcap:-,mode=r -i null:",
+    ] {
+        let (code, out, log) = run(arguments, &capture);
+        let out = String::from_utf8(out).unwrap();
+        assert!(code == Some(0) && out.contains("3000 packets"), "{arguments}: {out}{log}");
+    }
+    let (code, out, log) = run("bridge -i pcap:-,mode=r -i pcap:-,mode=w", &capture);
+    assert!(code == Some(0) && log.contains("3000 packets"), "{log}");
+    let frames = |capture: &[u8]| capture[24..].chunks(116).map(|record| record[16..].to_vec()).collect::<Vec<_>>();
+    assert!(frames(&out) == frames(&capture), "{} bytes", out.len());
+    let (code, _, log) = run("bridge -i pcap:- -i null:", &capture);
+    assert!(code == Some(2) && log.contains("mode=r") && log.lines().count() == 1, "{log}");
+}

@@ -27,7 +27,7 @@ pub(crate) struct Given<S: 'static, A: 'static> {
     pub(crate) flag: &'static Flag<S, A>,
     /// The flag with its values, as it is typed.
     typed: String,
-    values: Vec<String>,
+    pub(crate) values: Vec<String>,
 }
 
 impl<S, A> Program<S, A> {

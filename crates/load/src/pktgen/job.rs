@@ -3,6 +3,7 @@
 use super::captured::Replay;
 use super::config::Config;
 use super::output::Output;
+use super::pace::up_to;
 use super::source::Cut;
 use crate::check::{Joint, Received};
 use crate::frame::{Stamp, Template};
@@ -48,6 +49,8 @@ pub(super) struct Setup {
     pub(super) plan: Option<FaultPlan>,
     /// Place where the receivers' shares of each stream are merged, if there are several.
     pub(super) joint: Option<Arc<Joint>>,
+    /// Count of `-n`, if several threads receive it together.
+    pub(super) wanted: Option<Arc<Wanted>>,
     pub(super) tally: Arc<Tally>,
     pub(super) output: Arc<Output>,
 }
@@ -116,6 +119,36 @@ impl Tally {
             min_space: if space == UNSEEN { 0 } else { space },
             come: self.come.load(Relaxed),
         }
+    }
+}
+
+/// Number of frames that the receiving threads of a port still want together, however the frames are spread over them.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// Frames that no thread has claimed.
+    unclaimed: AtomicU64,
+    /// Frames that no thread has received.
+    missing: AtomicU64,
+}
+
+impl Wanted {
+    pub(super) fn new(frames: u64) -> Self {
+        Self { unclaimed: AtomicU64::new(frames), missing: AtomicU64::new(frames) }
+    }
+
+    /// Claims up to `most` frames; what is not received is handed back by [`Wanted::received`].
+    pub(super) fn claim(&self, most: u32) -> u32 {
+        let left = self.unclaimed.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(most.into())));
+        up_to(most, left.unwrap_or(0))
+    }
+
+    pub(super) fn received(&self, claimed: u32, frames: u64) {
+        self.unclaimed.fetch_add(u64::from(claimed) - frames, Relaxed);
+        self.missing.fetch_sub(frames, Relaxed);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.missing.load(Relaxed) == 0
     }
 }
 

@@ -26,10 +26,18 @@ pub(super) fn alone(port: &Port) -> Option<String> {
         }
     };
     let why = match end.strip_prefix("cable:") {
+        _ if port.link() == Link::Gone => return gone(port),
         Some(_) => format!("nobody is at the far end; open {} there", end.chars().map(other).collect::<String>()),
         None => "its link is down; bring it and its peer up".to_owned(),
     };
     Some(format!("{name}: {why}"))
+}
+
+/// A line about a port whose interface was deleted.
+pub(super) fn gone(port: &Port) -> Option<String> {
+    let name = &port.info().name;
+    (port.link() == Link::Gone)
+        .then(|| format!("{name}: the interface is gone: it was deleted or moved while it was in use"))
 }
 
 /// Port name with the rings of `-C` as options.
@@ -38,11 +46,14 @@ pub(super) fn with_rings(config: &Config, port: &str) -> Result<String, Refusal>
     let reads = config.mode.receives()
         && port.starts_with("pcap:")
         && ![",mode=", ",out="].iter().any(|key| port.contains(key));
+    let standard = port.strip_prefix("pcap:").and_then(|rest| rest.split(',').next()) == Some("-");
+    let writes = standard && !reads && ![",mode=", ",out="].iter().any(|key| port.contains(key));
     // A receiver of streams has time: frames that come by the millisecond cost it less.
     let is_packet = || Spec::parse(port).is_ok_and(|spec| spec.kind.name == "packet");
     let patient = config.mode.receives() && is_packet() && !port.contains(",rx=");
     let port = &match (reads, patient) {
         (true, _) => format!("{port},mode=r"),
+        _ if writes => format!("{port},mode=w"),
         (_, true) => format!("{port},rx=ring"),
         _ => port.to_owned(),
     };

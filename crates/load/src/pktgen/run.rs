@@ -45,6 +45,8 @@ const DRAIN_NS: u64 = 2_000 * MS;
 const LINK_UP_NS: u64 = 2_000 * MS;
 /// Time that a far end may be missing before that is reported.
 const LOOK_NS: u64 = 200 * MS;
+/// Time between two looks for ports that are gone.
+const GONE_NS: u64 = 500 * MS;
 /// Reports over less time than this mean nothing.
 const SHORTEST_REPORT_US: u64 = 10_000;
 
@@ -279,6 +281,7 @@ fn drain(sender: &Team, receiver: &Team) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Task {
     Look,
+    Gone,
     Report,
     End,
 }
@@ -306,6 +309,7 @@ impl<'a> Watch<'a> {
         let mut timers = Timers::new();
         timers.add(self.began + every, Task::Report);
         timers.add(self.began + LOOK_NS, Task::Look);
+        timers.add(self.began + GONE_NS, Task::Gone);
         if let Some(seconds) = config.seconds {
             timers.add(self.began + saturating_ns(seconds), Task::End);
         }
@@ -324,6 +328,9 @@ impl<'a> Watch<'a> {
                         let alone = ports.iter().filter_map(name::alone);
                         alone.for_each(|line| self.common.output.remark("main_thread", 2700, &line));
                     }
+                    // The verdict says it.
+                    Task::Gone if ports.iter().any(|port| port.link() == Link::Gone) => team.threads.stop.ask(0),
+                    Task::Gone => timers.add(now + GONE_NS, Task::Gone),
                     Task::Report => {
                         self.report(team, now);
                         // Missed reports are not made up for.

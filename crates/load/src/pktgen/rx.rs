@@ -2,7 +2,7 @@
 
 use super::config::options;
 use super::dump::dump;
-use super::job::{Done, Job, Lane, Latencies, Setup, Tally};
+use super::job::{Done, Job, Lane, Latencies, Setup, Tally, Wanted};
 use super::modes::{Mode, Role};
 use super::output::Output;
 use super::pace::up_to;
@@ -31,6 +31,9 @@ const REST_NS: u64 = 200_000_000;
 const SENT_REST_NS: u64 = 10_000_000_000;
 /// Time without frames after which `-W` ends the run, nanoseconds.
 const SILENCE_NS: u64 = 1_000_000_000;
+
+/// Time between two looks at what other threads have received, nanoseconds.
+const LOOK_NS: u64 = 20_000_000;
 
 /// Check of the frames.
 pub(super) trait Verify: Send {
@@ -84,6 +87,10 @@ pub(super) struct Rx<V> {
     burst: u32,
     /// Number of frames still wanted.
     left: u64,
+    /// Frames still wanted by all threads, if there are several.
+    wanted: Option<Arc<Wanted>>,
+    /// Time of the last look.
+    now: u64,
     events: u64,
     first: Option<u64>,
     /// Frames and bytes that were present at that time.
@@ -116,6 +123,8 @@ impl<V: Verify> Rx<V> {
             check,
             burst: setup.config.burst(),
             left: if setup.count == 0 { u64::MAX } else { setup.count },
+            wanted: setup.wanted.clone(),
+            now: 0,
             events: 0,
             first: None,
             before: (0, 0),
@@ -220,11 +229,15 @@ fn join(batch: &mut RxBatch<'_>, first: u32, whole: &mut Vec<u8>) -> Option<u32>
 impl<V: Verify> Machine for Rx<V> {
     fn handle(&mut self, now: u64) -> Progress {
         let mut slots = 0;
+        self.now = now;
         for lane in &mut self.lanes {
             lane.queue.sync();
             let ring = &lane.queue.ring;
             self.tally.space(ring.slots() - ring.available());
             let most = up_to(self.burst, self.left);
+            // What has not come is left to the others.
+            let claim = |wanted: &Arc<Wanted>| wanted.claim(most.min(ring.available()));
+            let most = self.wanted.as_ref().map_or(most, claim);
             let before = self.check.counted().frames;
             if let Some(output) = &self.dump {
                 lane.show(most, output);
@@ -232,7 +245,11 @@ impl<V: Verify> Machine for Rx<V> {
             let arrived = if self.latency.is_some() { self.clock.now() } else { now };
             let n = lane.take(most, &mut self.check, arrived, &mut self.latency);
             slots += n;
-            self.left = self.left.saturating_sub(self.check.counted().frames - before);
+            let frames = self.check.counted().frames - before;
+            self.left = self.left.saturating_sub(frames);
+            if let Some(wanted) = &self.wanted {
+                wanted.received(most, frames);
+            }
             self.events += u64::from(n > 0);
         }
         if slots > 0 {
@@ -246,7 +263,8 @@ impl<V: Verify> Machine for Rx<V> {
         // At the end of all files no more frames follow.
         let over = slots == 0 && self.lanes.iter().all(|lane| lane.queue.ended());
         let silent = self.exit_idle && self.first.is_some() && now >= self.last + SILENCE_NS;
-        if self.left == 0 || silent || over || self.until.is_some_and(|until| slots == 0 || now >= until) {
+        let enough = self.left == 0 || self.wanted.as_ref().is_some_and(|wanted| wanted.is_over());
+        if enough || silent || over || self.until.is_some_and(|until| slots == 0 || now >= until) {
             // Slots released last are returned now, so that the sender sees them.
             for lane in &mut self.lanes {
                 lane.queue.sync();
@@ -260,7 +278,10 @@ impl<V: Verify> Machine for Rx<V> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        (self.exit_idle && self.first.is_some()).then_some(self.last + SILENCE_NS)
+        let silence = (self.exit_idle && self.first.is_some()).then_some(self.last + SILENCE_NS);
+        // The last frame may come to another thread.
+        let others = self.wanted.as_ref().map(|_| self.now + LOOK_NS);
+        [silence, others].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {

@@ -2,7 +2,7 @@
 
 use super::captured::Replay;
 use super::config::Config;
-use super::job::{Done, Lane, Reading, Setup, Tally};
+use super::job::{Done, Lane, Reading, Setup, Tally, Wanted};
 use super::limits;
 use super::modes::Mode;
 use super::output::Output;
@@ -70,6 +70,8 @@ impl Team {
         let system = |source| Refusal::System { what: "threads", source };
         let queues = Self::queues(mode, threads, port);
         let joint = (mode.receives() && threads > 1).then(Arc::default);
+        let together = mode.receives() && threads > 1 && common.config.count > 0 && sender.is_none();
+        let wanted = together.then(|| Arc::new(Wanted::new(common.config.count)));
         let streams = sender.as_ref().map(|sender| sender.streams);
         // If it is dropped on an error, it ends the threads that already run.
         let mut team = Self { threads: team::Team::new().map_err(system)?, tallies: Vec::new(), joint };
@@ -85,8 +87,8 @@ impl Team {
                 None => Cut { slots: 1, most: usize::MAX },
             };
             let tally = Arc::new(Tally::new());
-            // A receiver of this process's frames goes on until it is told to end.
-            let share = |all: u64| if streams.is_some() { 0 } else { share(all, threads, k) };
+            // A receiver of this process's frames goes on until it is told to end, several receivers as long as `wanted` says.
+            let share = |all: u64| if streams.is_some() || together { 0 } else { share(all, threads, k) };
             let setup = Setup {
                 config: common.config.clone(),
                 run: common.run,
@@ -98,6 +100,7 @@ impl Team {
                 streams,
                 plan: sender.as_ref().and_then(|sender| sender.plan),
                 joint: team.joint.clone(),
+                wanted: wanted.clone(),
                 cut,
                 tally: tally.clone(),
                 output: common.output.clone(),

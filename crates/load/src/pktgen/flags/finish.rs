@@ -47,6 +47,9 @@ impl State {
 
     pub(super) fn replay(&self) -> Result<Option<ReplayConfig>, String> {
         let Self { config, capture, interface, loops, speed, .. } = self;
+        if config.packet_file.is_some() && config.has(options::RUBBISH) {
+            return Err("-P: -r (-o 256) sends something else; give one of them".into());
+        }
         let Some(path) = capture else {
             let alone = [("--loop", loops.is_some()), ("--speed", speed.is_some())];
             return match alone.iter().find(|(_, given)| *given && config.mode.name == "tx") {
@@ -55,7 +58,7 @@ impl State {
             };
         };
         if config.packet_file.is_some() || config.has(options::RUBBISH) {
-            return Err("--pcap: -P and -r send something else; give one of them".into());
+            return Err("--pcap: -P and -r (-o 256) send something else; give one of them".into());
         }
         if config.rate.is_some() && speed.is_some() {
             return Err("--speed: -R sets the rate; give one of them".into());

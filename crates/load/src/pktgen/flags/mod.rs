@@ -1,7 +1,7 @@
 //! netmap's command line: a table of flags, their state, and checks that need the values of all flags.
 //!
 //! A flag without effect is ignored silently by netmap's pkt-gen; here it is checked all the same, left out, and
-//! reported.
+//! reported. linerate's own, long ones are refused then: no script of netmap's has them.
 
 mod finish;
 mod scope;
@@ -38,7 +38,15 @@ impl Config {
             match flag.does {
                 Does::Print(text) => return Ok(Command::Print(text())),
                 Does::Refused(why) => left_out.push(format!("{}: {why}", flag.name())),
-                _ => given.push(words.give(flag, &mut state)?),
+                _ => {
+                    let again = given.iter().any(|given: &flags::Given<_, _>| std::ptr::eq(given.flag, flag));
+                    given.push(words.give(flag, &mut state)?);
+                    // Of numbers and such the last one counts, as getopt has it.
+                    let once = flag.name().starts_with("--") || ["-i", "-P"].contains(&flag.name());
+                    if again && once && given.last().is_some_and(|given| !given.values.is_empty()) {
+                        return Err(format!("{}: is given twice; give it once", flag.name()));
+                    }
+                }
             }
         }
         // The effect of a flag may depend on others that themselves have no effect.
@@ -48,7 +56,11 @@ impl Config {
                 return state.finish(left_out);
             };
             let flag = given.remove(at).flag;
-            left_out.push(format!("{}: {}; left out", flag.name(), flag.scope.missing(&state.config)));
+            let why = format!("{}: {}", flag.name(), flag.scope.missing(&state.config));
+            if flag.name().starts_with("--") {
+                return Err(format!("{why}; leave it out"));
+            }
+            left_out.push(format!("{why}; left out"));
             state = State::default();
             given.iter().try_for_each(|given| given.set(&mut state))?;
         }

@@ -18,8 +18,12 @@ pub(in crate::pktgen) enum Scope {
     Receives,
     /// Modes tx, txseq, rx and rxseq.
     Threads,
-    /// Modes that send or look for linerate's mark: tx, rx, ping.
+    /// Streams whose lengths can be chosen.
+    Mixes,
+    /// Runs that make or look for linerate's mark: tx and ping without a capture or rubbish, rx.
     Marks,
+    /// Modes with something to do at a second port: tx, txseq, ping.
+    Far,
     Tx,
 }
 
@@ -36,7 +40,9 @@ impl Scope {
             Self::Lengths => sends && !config.captured(),
             Self::Receives => receives,
             Self::Threads => streams || receives,
-            Self::Marks => matches!(config.mode.name, "tx" | "rx" | "ping"),
+            Self::Mixes => streams && !config.captured(),
+            Self::Marks => config.mode.name == "rx" || config.mode.name != "txseq" && Self::Makes.holds(config),
+            Self::Far => config.mode.far.is_some(),
             Self::Tx => config.mode.name == "tx",
         }
     }
@@ -44,7 +50,11 @@ impl Scope {
     /// Reason why they have no effect.
     pub(super) fn missing(self, config: &Config) -> String {
         match self {
-            Self::Makes | Self::Lengths if config.mode.sends() => "the frames come as they are".to_owned(),
+            Self::Makes | Self::Lengths | Self::Mixes | Self::Marks
+                if config.mode.sends() && !Self::Makes.holds(config) =>
+            {
+                "the frames come as they are".to_owned()
+            }
             _ => format!("has no effect with -f {}", config.mode.name),
         }
     }

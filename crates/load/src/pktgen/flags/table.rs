@@ -1,6 +1,6 @@
 //! Flags in the order of help.
 
-use super::Scope::{self, All, Lengths, Makes, Marks, Receives, Sends, Streams, Threads, Tx};
+use super::Scope::{self, All, Far, Lengths, Makes, Marks, Mixes, Receives, Sends, Streams, Threads, Tx};
 use super::state::State;
 use super::value::{bits, mac, mix, rings, seconds, speed};
 use super::{PROGRAM, help};
@@ -126,13 +126,13 @@ pub(in crate::pktgen) static FLAGS: &[Flag<State, Scope>] = &[
         "sum of: 1 prefetch, 4 copy (linerate's own), 8 memcpy (the C library's), 16 time-stamp, 64 dump, 256 rubbish, 512 random source, 1024 random destination, 2048 rate statistics, 4096 right checksums in captured frames",
         |p, v| bits(v).map(|bits| p.config.options |= bits),
     ),
-    value("--to port", Tx, "also receive and check at this port, in this process", |p, v| {
+    value("--to port", Far, "also receive and check (ping: send back) at this port, in this process", |p, v| {
         let (port, line) = resolve(v);
         p.config.remarks.extend(line);
         p.config.to = Some(port);
         Ok(())
     }),
-    maybe("--imix len:weight[,...]", Streams, "lengths in turn by weight (60:7,590:4,1514:1)", |p, v| {
+    maybe("--imix len:weight[,...]", Mixes, "lengths in turn by weight (60:7,590:4,1514:1)", |p, v| {
         let weights = if v.is_empty() { Sizes::IMIX.to_vec() } else { mix(v)? };
         p.mix = Some(Sizes::mix(&weights));
         Ok(())

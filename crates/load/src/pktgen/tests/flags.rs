@@ -349,6 +349,16 @@ fn what_is_wrong_is_named() {
         ("-i null --json=1", "--json", "no value"),
         ("-i null -f tx --loop 2", "--loop", "--pcap"),
         ("-i null -f tx --pcap x --speed 2 -R 5", "--speed", "-R"),
+        ("-i null -f txseq --latency -l 80", "--latency: has no effect with -f txseq", "leave it out"),
+        ("-i null -f rxseq --run 5", "--run: has no effect with -f rxseq", "leave it out"),
+        ("-i null -f rx --loop 2", "--loop: has no effect with -f rx", "leave it out"),
+        ("-i null -f tx -P x --imix", "--imix: the frames come as they are", "leave it out"),
+        ("-i null -f tx -P x --latency", "--latency: the frames come as they are", "leave it out"),
+        ("-i null -f tx --pcap x --run 5", "--run: the frames come as they are", "leave it out"),
+        ("-i null -f tx --pcap x --pcap y", "--pcap: is given twice", "once"),
+        ("-i null -f tx -P x -P y", "-P: is given twice", "once"),
+        ("-i null -i x", "-i: is given twice", "once"),
+        ("-i null -f tx --to x --to y", "--to: is given twice", "once"),
     ] {
         let line = config(text).expect_err(text);
         assert!(line.starts_with(begins) && line.contains(contains) && !line.contains('\n'), "{text}: {line}");
@@ -366,14 +376,11 @@ fn a_flag_without_effect_is_said_and_the_run_goes_on() {
         ("-f rx -d 10.0.0.1 -f rx", "-d: has no effect"),
         ("-f tx -W", "-W: has no effect with -f tx"),
         ("-f tx -I", "-I: linerate has no indirect buffers"),
-        ("-f txseq --latency -l 80", "--latency: has no effect"),
-        ("-f rxseq --run 5", "--run: has no effect"),
         ("-f txseq -o 256", "-o 256: has no effect"),
         ("-f txseq -o 16", "-o 16: has no effect"),
         ("-f rx -o 16", "-o 16: has no effect"),
         ("-f ping -o 64", "-o 64: has no effect"),
         ("-f ping -o 1", "-o 1: has no effect"),
-        ("-f pong --latency", "--latency: has no effect"),
         ("-f ping -p 2", "-p: has no effect with -f ping"),
         ("-f txseq -p 2", "-p 2: -f txseq has one thread"),
         ("-f tx -P x -l 60", "-l: the frames come as they are"),
@@ -381,7 +388,6 @@ fn a_flag_without_effect_is_said_and_the_run_goes_on() {
         ("-f tx -o 2", "-o 2: every byte received"),
         ("-f tx -o 32", "-o 32: linerate has no indirect buffers"),
         ("-f tx -o 4096", "-o 4096: frames made here"),
-        ("-f rx --loop 2", "--loop: has no effect with -f rx"),
     ] {
         let (one, none) = (remarks(&format!("-i cable:t{{1 {text}")), remarks("-i cable:t{1"));
         assert_eq!((one.len(), none.len()), (1, 0), "{text}: {one:?}");
@@ -396,6 +402,117 @@ fn a_flag_without_effect_is_said_and_the_run_goes_on() {
     assert!(config("-i null: -f rx -R many").unwrap_err().starts_with("-R many"));
     let left = run_with("", "-f rx -l 60 -n 1", &[vec![1; 60]]).unwrap();
     assert!(left.log.contains("-l: has no effect with -f rx; left out") && left.out.contains("Received 1 packets"));
+}
+
+/// Each flag with a value, and where it has an effect: functions, and what tx sends (`tx-P`, `tx-pcap`, `tx-r`). There it
+/// changes the run; everywhere else it is said or refused.
+#[test]
+fn no_flag_is_ignored_in_silence() {
+    let senders = "tx txseq ping tx-P tx-pcap tx-r";
+    let streams = "tx txseq tx-P tx-pcap tx-r";
+    let receivers = "rx rxseq";
+    let all = format!("{senders} {receivers} pong");
+    let rows = [
+        ("-n 5", all.clone()),
+        ("-l 99", "tx txseq ping tx-r".into()),
+        ("-b 7", all.clone()),
+        ("-4", String::new()),
+        ("-6", "tx txseq ping".into()),
+        ("-d 10.9.9.9:1", "tx txseq ping".into()),
+        ("-s 10.9.9.9:1", "tx txseq ping".into()),
+        ("-D 02:00:00:00:00:99", "tx txseq ping".into()),
+        ("-S 02:00:00:00:00:99", "tx txseq ping".into()),
+        ("-a 0", all.clone()),
+        ("-c 1", all.clone()),
+        ("-p 2", format!("tx tx-P tx-r {receivers}")),
+        ("-T 50", all.clone()),
+        ("-w 1", all.clone()),
+        ("-R 1000", senders.into()),
+        ("-X", format!("{streams} {receivers}")),
+        ("-H 10", all.clone()),
+        ("-P y", "tx".into()),
+        ("-z", "tx txseq ping".into()),
+        ("-Z", "tx txseq ping".into()),
+        ("-N", all.clone()),
+        ("-F 2", streams.into()),
+        ("-M 60", streams.into()),
+        ("-I", String::new()),
+        ("-W", receivers.into()),
+        ("-v", all.clone()),
+        ("-r", "tx".into()),
+        ("-A", all.clone()),
+        ("-B", all.clone()),
+        ("-C 256", all.clone()),
+        ("-o 1", streams.into()),
+        ("-o 4", "tx txseq tx-P tx-pcap".into()),
+        ("-o 8", "tx txseq tx-P tx-pcap".into()),
+        ("-o 16", "tx ping".into()),
+        ("-o 64", format!("{streams} {receivers}")),
+        ("-o 256", "tx".into()),
+        ("-o 512", "tx txseq ping".into()),
+        ("-o 1024", "tx txseq ping".into()),
+        ("-o 2048", all.clone()),
+        ("-o 4096", "tx-P tx-pcap".into()),
+        ("--to null:", senders.into()),
+        ("--imix", "tx txseq tx-r".into()),
+        ("--pcap y", "tx".into()),
+        ("--loop 2", "tx-pcap".into()),
+        ("--speed 2", "tx-pcap".into()),
+        ("--seconds 1", all.clone()),
+        ("--latency", "tx rx ping".into()),
+        ("--wait busy", all.clone()),
+        ("--run 5", "tx rx ping".into()),
+        ("--classic", all.clone()),
+        ("--json", all.clone()),
+        ("--keep", all.clone()),
+        ("--ndjson", all.clone()),
+    ];
+    let asked = ["-i", "-f", "-h", "-V"];
+    let known: BTreeSet<_> = rows.iter().map(|(flag, _)| flag.split(' ').next().unwrap()).chain(asked).collect();
+    assert_eq!(FLAGS.iter().map(|flag| flag.name()).collect::<BTreeSet<_>>(), known, "a row for each");
+    for (flag, effective) in rows.iter().filter(|(flag, _)| *flag != "-4") {
+        for place in all.split(' ') {
+            let function = place.replace("tx-", "tx -").replace("-pcap", "--pcap x").replace("-P", "-P x");
+            let (bare, name) = (format!("-i null: -f {function}"), flag.split(' ').next().unwrap());
+            if function.ends_with(name) || (*flag, place) == ("-o 256", "tx-r") {
+                continue;
+            }
+            let effects = effective.split(' ').any(|named| named == place);
+            let with = format!("{bare} {flag}");
+            match (config(&bare).unwrap(), config(&with)) {
+                (_, Err(line)) => assert!(!effects && line.contains(name), "{with}: {line}"),
+                (bare, Ok(mut config)) => {
+                    let said = config.remarks.iter().any(|line| line.starts_with(name));
+                    config.remarks.clear();
+                    let changed = format!("{bare:?}") != format!("{config:?}");
+                    assert_eq!((changed, said), (effects, !effects), "{with}");
+                }
+            }
+        }
+    }
+}
+
+/// Regression: each thread wanted its share, and frames of one queue never came up to all shares. None is taken beyond.
+#[test]
+fn several_receivers_want_their_frames_together() {
+    let sent: Vec<_> = frames("-f tx -n 30");
+    for (n, queues) in [(30, 8), (17, 8), (1, 2)] {
+        // They are spread as the shares are not.
+        let left =
+            run_with(&format!(",queues={queues}"), &format!("-f rx -p {queues} -n {n} --seconds 60"), &sent[..n])
+                .unwrap();
+        let test = &left.result.tests[0];
+        assert!(left.out.contains(&format!("Received {n} packets")), "{}", left.out);
+        assert!(left.result.elapsed_s.known().unwrap() < 50.0, "it ended by itself");
+        assert_eq!(test.ledger.as_ref().unwrap().received, Some(n as u64));
+    }
+    let wanted = super::super::job::Wanted::new(10);
+    assert_eq!((wanted.claim(7), wanted.claim(7), wanted.claim(7)), (7, 3, 0));
+    wanted.received(7, 2);
+    assert!(wanted.claim(7) == 5 && !wanted.is_over());
+    wanted.received(3, 3);
+    wanted.received(5, 5);
+    assert!(wanted.is_over());
 }
 
 /// Limits of the port are reported before anything is sent.

@@ -90,6 +90,7 @@ fn setup(flags: &str, count: u64, streams: Option<u16>) -> Setup {
         streams,
         plan: None,
         joint: None,
+        wanted: None,
         tally: Arc::new(Tally::new()),
         output: {
             let stop = Stop::new().unwrap();
