@@ -1,5 +1,6 @@
 //! The history of the bench: a file to which each figure is appended as one line of JSON.
 
+use crate::store::room_beside;
 use crate::{bench, environment};
 use linerate_load::bench::Compared;
 use linerate_result::{Environment, Kind, Number, Timestamp};
@@ -30,7 +31,9 @@ impl History {
     /// Opens the file, or makes it; existing lines stay unchanged.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
         let opened = OpenOptions::new().append(true).create(true).open(path);
-        let file = opened.map_err(|why| HistoryError::Open { path: path.to_owned(), why })?;
+        let regular = |file: &File| file.metadata().is_ok_and(|file| file.is_file());
+        let room = |file: File| if regular(&file) { room_beside(path).map(|()| file) } else { Ok(file) };
+        let file = opened.and_then(room).map_err(|why| HistoryError::Open { path: path.to_owned(), why })?;
         let host = environment::read(&[]);
         let date = Timestamp::now().to_string().chars().take("2026-03-05".len()).collect();
         Ok(Self { path: path.to_owned(), file, date, cpu: cpu(&host), kernel: kernel(&host) })

@@ -55,6 +55,8 @@ pub enum StoreError {
 /// Space that a [`Place`] reserves for each file, bytes: more than they need as a rule. A larger file allocates the
 /// rest when it is written.
 const ROOM: usize = 1 << 20;
+/// The same of lines of the bench's history.
+const LINES: usize = 64 << 10;
 
 /// A directory with space reserved for a result and its page.
 #[derive(Debug)]
@@ -91,6 +93,15 @@ pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, Stor
 pub fn ready() -> Result<(), StoreError> {
     let runs = runs_directory().map_err(unkept)?;
     make(&runs).and_then(|()| Part::open(runs.join(RESULT), ROOM)).map(drop).map_err(unkept)
+}
+
+/// Looks whether there is room for some lines more beside a file; the error is that of the system.
+pub(crate) fn room_beside(path: &Path) -> io::Result<()> {
+    match Part::open(path.to_owned(), LINES) {
+        Err(StoreError::Write { why, .. }) if why.kind() == io::ErrorKind::StorageFull => Err(why),
+        // Whoever may append to a file need not be allowed to make another one.
+        _ => Ok(()),
+    }
 }
 
 /// Writes the document of each run into a folder of its own in the user's data directory: all of them, or none.

@@ -15,6 +15,7 @@ mod sequence;
 mod socket;
 pub mod stream;
 pub mod switch;
+pub mod validity;
 pub mod vis;
 pub mod xdd;
 

@@ -1,6 +1,6 @@
 //! Threads of a run: started together, told to end together, each with its use of resources.
 
-use linerate_rt::{CoreTime, Machine, Stop, ThreadTime, WaitStats, Waiter, core_times, run, spawn};
+use linerate_rt::{CoreTime, Machine, Stop, ThreadTime, WaitStats, Waiter, core_times, run, run_delay, spawn};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -28,6 +28,8 @@ pub(crate) struct Worked<T> {
     pub(crate) cpu: ThreadTime,
     /// Time of soft interrupts on that processor meanwhile.
     pub(crate) softirq: Option<Duration>,
+    /// Time for which it waited for a processor meanwhile.
+    pub(crate) delayed: Option<Duration>,
     pub(crate) waits: WaitStats,
 }
 
@@ -39,6 +41,7 @@ pub(crate) struct Member {
     preparing: Option<Sender<()>>,
     cpu: ThreadTime,
     softirq: Option<Duration>,
+    delayed: Option<Duration>,
     waits: WaitStats,
 }
 
@@ -78,10 +81,19 @@ impl<T: Send + 'static> Team<T> {
                 preparing,
                 cpu: ThreadTime::default(),
                 softirq: None,
+                delayed: None,
                 waits: WaitStats::default(),
             };
             let done = body(&mut member);
-            Worked { name, core, done, cpu: member.cpu, softirq: member.softirq, waits: member.waits }
+            Worked {
+                name,
+                core,
+                done,
+                cpu: member.cpu,
+                softirq: member.softirq,
+                delayed: member.delayed,
+                waits: member.waits,
+            }
         })?;
         self.threads.push(thread);
         Ok(())
@@ -121,13 +133,15 @@ impl Member {
     /// Runs a machine until it is done or `stop` is requested, and adds its use of resources; the waiter must be the
     /// same in all runs of a thread. Calls [`begin`](Self::begin) first.
     pub(crate) fn run<M: Machine + ?Sized>(&mut self, machine: &mut M, waiter: &mut Waiter, stop: &Stop) {
-        let around = self.core.and_then(time_of);
+        let (around, delayed) = (self.core.and_then(time_of), run_delay());
         self.begin();
         let before = ThreadTime::of_this_thread();
         self.waits = run(machine, waiter, stop);
         let cpu = ThreadTime::of_this_thread().since(before);
         let around = around.zip(self.core.and_then(time_of));
         self.cpu = ThreadTime { user: self.cpu.user + cpu.user, system: self.cpu.system + cpu.system };
+        let delayed = run_delay().zip(delayed).map(|(now, before)| now.saturating_sub(before));
+        self.delayed = delayed.map(|more| self.delayed.unwrap_or_default() + more);
         let softirq = around.map(|(before, after)| after.since(before).softirq);
         self.softirq = softirq.map(|more| self.softirq.unwrap_or_default() + more);
     }

@@ -32,6 +32,14 @@ impl ThreadTime {
     }
 }
 
+/// Time for which the calling thread was ready to run and had no processor, since it began (`/proc/PID/schedstat`); None
+/// where the kernel does not count it.
+#[must_use]
+pub fn run_delay() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
 /// Use of one core's time since the system's start (`/proc/stat`, see proc(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreTime {

@@ -14,6 +14,7 @@ use linerate_lab::history::{History, HistoryError};
 use linerate_lab::progress::{Step, Steps};
 use linerate_lab::run::{run_id, seconds};
 use linerate_load::bench::{BENCHES, Bench, GROUPS, Setting, compare, conclude};
+use linerate_load::validity::Validity;
 use linerate_result::{RunResult, Timestamp};
 use linerate_rt::{cpus, monotonic_ns};
 use std::cell::RefCell;
@@ -88,7 +89,9 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
             break;
         }
         steps.next(bench.name);
-        let compared = compare(bench, &setting, &stop, |line| steps.within(line));
+        let validity = Validity::begin();
+        let mut compared = compare(bench, &setting, &stop, |line| steps.within(line));
+        validity.tell(std::slice::from_mut(&mut compared.test));
         progress.borrow_mut().clear();
         steps.figure(figure(&compared.test));
         if !parsed.json {

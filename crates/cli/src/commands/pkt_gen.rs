@@ -7,6 +7,7 @@ use crate::print::{self, print};
 use crate::trouble::Trouble;
 use linerate_lab::environment;
 use linerate_load::pktgen::{self, Config, run_after};
+use linerate_load::validity::Validity;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command {
@@ -35,7 +36,13 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     }
     let output = print::output(json || ndjson, &stop);
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();
+    let validity = Validity::begin();
     let mut result = run_after(config, command, &stop, &output, || confine(&[]))?.result;
+    let told = result.tests.first().map_or(0, |test| test.warnings.len());
+    validity.tell(&mut result.tests);
+    for line in result.tests.iter().flat_map(|test| &test.warnings[told..]) {
+        output.remark("main", 2953, &format!("note: {line}"));
+    }
     if json || ndjson || keep {
         result.environment = environment::read(&[]);
     }

@@ -10,6 +10,7 @@ use linerate_lab::{profile, qualify};
 #[cfg(target_os = "linux")]
 use linerate_load::profile::Flood;
 use linerate_load::profile::{Direction, Order, Protocol, SOURCES, Source};
+use linerate_load::validity::Validity;
 use linerate_rt::{Stop, cpus};
 #[cfg(target_os = "linux")]
 use std::net::SocketAddr;
@@ -156,7 +157,9 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
         None => ready().map(|()| None)?,
     };
     let mut progress = Progress::new();
-    let run = profile::run(&order, &sources, run, stop, |step| progress.step(step));
+    let validity = Validity::begin();
+    let mut run = profile::run(&order, &sources, run, stop, |step| progress.step(step));
+    validity.tell(run.tests.get_mut(..1).unwrap_or_default());
     progress.clear();
     conclude(&run, &profile::text(&run), place, asked.json, &asked.db)
 }
@@ -174,6 +177,8 @@ fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode
     };
     let failed =
         |e: std::io::Error| Trouble::failed(format!("{}: {e}; give an address that this host can reach", asked.to));
-    let run = profile::flood(&order, command, stop).map_err(failed)?;
+    let validity = Validity::begin();
+    let mut run = profile::flood(&order, command, stop).map_err(failed)?;
+    validity.tell(run.tests.get_mut(..1).unwrap_or_default());
     conclude(&run, &profile::flood_text(&run), None, asked.json, &asked.db)
 }

@@ -12,10 +12,11 @@ use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, CommandFactory, Parser};
 use linerate_lab::remote::Remote;
 use linerate_lab::sweep::{
-    Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep, watched,
+    Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep,
 };
 use linerate_lab::{store, text};
 use linerate_load::WORKLOADS;
+use linerate_load::validity::watched;
 use linerate_result::{RunResult, Timestamp};
 use linerate_rt::Stop;
 use linerate_text::path::from_text;

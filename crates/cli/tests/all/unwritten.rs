@@ -350,6 +350,17 @@ fn a_full_disk_and_a_read_only_one_are_refused_before_anything_is_measured() {
     }
 }
 
+/// Regression: a history without room was told after the first bench.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_history_on_a_full_disk_is_refused_before_anything_is_measured() {
+    let runs = tempfile::tempdir().unwrap();
+    let script = "exec \"$LINERATE\" bench null --history \"$DIR/history\"";
+    let Some((_dir, mut command)) = on_tmpfs("size=16k", script) else { return };
+    command.env("XDG_DATA_HOME", runs.path());
+    refused(command, "--history ");
+}
+
 /// The disk fills during a measurement. The space that was reserved at the start holds the result.
 #[test]
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 use super::stage::Stage;
 use linerate_load::bench::probe::{round_trip, same_state};
 use linerate_load::pktgen::{Config, Finished, MODES, Mode, Output, Sizes};
+use linerate_load::validity::Validity;
 use linerate_result::{Number, Repeat, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub(super) fn repeated(
 ) -> Result<Test, String> {
     let pair: Option<[usize; 2]> = cpus().first_chunk().copied();
     let probe = || pair.filter(|_| probing == Probe::Yes).and_then(round_trip);
-    let mut whole: Option<Test> = None;
+    let (validity, mut whole): (_, Option<Test>) = (Validity::begin(), None);
     let mut before = probe();
     let mut counted = 0;
     for _ in 0..2 * repeats + 1 {
@@ -95,7 +96,9 @@ pub(super) fn repeated(
             Some(whole) => whole.append(test),
         }
     }
-    whole.ok_or_else(|| "stopped before it was measured".into())
+    let mut whole = whole.ok_or("stopped before it was measured")?;
+    whole.warnings.extend(validity.end().lines());
+    Ok(whole)
 }
 
 fn note_state(repeat: &mut Repeat, before: Option<f64>, after: Option<f64>) {

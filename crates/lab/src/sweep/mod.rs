@@ -3,7 +3,6 @@
 //!
 //! This module knows the points of the plan and their results; a [workload](linerate_load::WORKLOADS) measures.
 
-mod beside;
 mod order;
 mod plan;
 mod presets;
@@ -11,7 +10,6 @@ mod repeats;
 mod store;
 mod written;
 
-pub use beside::watched;
 pub use order::Order;
 pub use plan::{Form, Other, Plan, Point, Via};
 pub(crate) use presets::fcoe;
@@ -22,6 +20,7 @@ pub use store::{Head, POINTS, Store, SweepError};
 use crate::progress::{Step, Steps};
 use crate::run::{run_id, seconds};
 use crate::{environment, published, quantity};
+use linerate_load::validity::watched;
 use linerate_result::{Number, Outcome, RunResult, Summary, Test, Timestamp};
 use linerate_rt::{Stop, monotonic_ns, random};
 use linerate_text::saturating_ns;
@@ -142,7 +141,7 @@ pub(crate) fn briefly(plan: &Plan, measure: &mut Measure<'_>, stop: &Stop, steps
             break;
         }
         steps.next(&format!("{}: {}", point.workload.name, point.title));
-        match measure(point, stop) {
+        match watched(true, || measure(point, stop)) {
             Ok(measured) => {
                 steps.figure(figures(point, &measured));
                 tests.push(named(plan, point, measured));

@@ -5,8 +5,10 @@ use super::name;
 use super::report::{Progressed, float};
 use super::settle::Facts;
 use crate::check::Received;
+use crate::validity::allowed;
 use linerate_port::DropReason;
 use linerate_result::{Ledger, Outcome};
+use std::time::Duration;
 
 /// Bytes around each frame on a wire: FCS, preamble, start delimiter, inter-frame gap.
 const FRAMING: u64 = 24;
@@ -42,6 +44,15 @@ pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received
         verdict.partial.extend(done.left_out.iter().cloned());
         verdict.notes.extend(done.notes.iter().cloned());
     }
+    let (elapsed, threads) = (Duration::from_nanos(facts.elapsed), facts.main.iter().chain(facts.far.iter().flatten()));
+    for worked in threads {
+        if let Some(delayed) = worked.delayed.filter(|delayed| *delayed > allowed(elapsed)) {
+            let share = 100.0 * delayed.as_secs_f64() / elapsed.as_secs_f64();
+            verdict
+                .notes
+                .push(format!("{} waited {share:.0} % of the time for a processor that others had", worked.name));
+        }
+    }
     if let Some(why) = still(facts, x, ledger) {
         let alone = facts.ports.iter().find_map(name::alone).map_or_else(String::new, |line| format!(": {line}"));
         verdict.idle = Some(why + &alone);
@@ -65,6 +76,7 @@ pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received
         ));
     }
     for port in facts.ports {
+        verdict.failed.extend(name::gone(port).filter(|line| !verdict.failed.iter().any(|said| said.ends_with(line))));
         // Such as a full disk or a damaged file, which the link's state alone does not tell.
         verdict.failed.extend(port.trouble().map(|trouble| format!("{}: {trouble}", port.info().name)));
         if let Some(rate) = port.info().rate

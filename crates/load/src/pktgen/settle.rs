@@ -307,6 +307,7 @@ fn polls_that_found_work_are_those_that_did_not_find_nothing() {
         done: super::job::Done::default(),
         cpu: linerate_rt::ThreadTime::default(),
         softirq: None,
+        delayed: None,
         waits,
     };
     let cpu = cpu(&worked);

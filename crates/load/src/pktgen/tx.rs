@@ -256,12 +256,9 @@ pub(super) fn settle(done: &mut Done, index: u16, queue: &TxQueue, offered: u64)
     *ledger.offered.get_or_insert(0) += offered;
     *ledger.sent.get_or_insert(0) += count.frames;
     for (reason, n) in count.dropped.iter() {
-        // Lost in transit, or not accepted at all.
-        let terms = if reason == DropReason::PeerDied.name() || reason == DropReason::NoReceiver.name() {
-            &mut ledger.dropped
-        } else {
-            &mut ledger.refused
-        };
+        // Lost in transit, so sent before; or not accepted at all.
+        let transit = reason == DropReason::PeerDied.name();
+        let terms = if transit { &mut ledger.dropped } else { &mut ledger.refused };
         *terms.entry(reason.into()).or_default() += n;
     }
     let left = pending_frames(queue);

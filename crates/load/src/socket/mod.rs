@@ -25,7 +25,7 @@ pub(crate) use site::Site;
 pub use sys::{Handshake, handshake};
 pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
 pub(crate) use udp::UdpSocket;
-pub(crate) use uplink::{Uplink, peer};
+pub(crate) use uplink::{Uplink, Wire, peer};
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 

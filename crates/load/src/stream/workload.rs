@@ -2,7 +2,7 @@
 
 use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
-use crate::socket::{Pair, Uplink, Via, peer};
+use crate::socket::{Pair, Uplink, Via, Wire, peer};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
@@ -98,8 +98,11 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
         let does = format!("the kernel's sockets with the server {peer}; iperf3's protocol for {} s", settings.time);
         return Ok(Job::new(does, move |stop: &Stop| {
             let uplink = Uplink::to(peer, mtu)?;
+            let wire = Wire::watch(&uplink.ports);
             let measured = ask(&uplink.site, peer.ip(), &settings, stop)?;
-            Ok(test(kind, &uplink.ports, &measured))
+            let mut test = test(kind, &uplink.ports, &measured);
+            wire.judge(&mut test);
+            Ok(test)
         }));
     }
     let mtu = u32::try_from(count(all, "mtu", 576..=65_535, 1500)?).unwrap_or(1500);

@@ -71,3 +71,28 @@ fn a_tap_port_carries_every_frame_between_two_processes() {
     carry(&start_in(&ns), "tap:t0", "packet:t0", RATE);
     carry(&start_in(&ns), "packet:t0", "tap:t0", &format!("{RATE} -l 1000"));
 }
+
+/// Regression: a deleted interface was told as a link that is down, and the run went on until Ctrl-C.
+#[test]
+fn a_run_ends_when_its_interface_is_deleted_and_says_so() {
+    let Some(ns) = namespace() else { return };
+    for kind in ["packet", "xdp"] {
+        for function in ["rx", "tx -R 1000", "pong"] {
+            let pair = veth(&ns, ["va", "vb"]);
+            if !opens(&ns, &format!("{kind}:va")) {
+                return;
+            }
+            let command = super::linerate(&format!("pkt-gen -i {kind}:va -w 0 -f {function}"));
+            let running = start_in(&ns)(command, "Ready...");
+            drop(pair);
+            let ended = running.end();
+            assert_eq!(ended.code, Some(1), "{kind} {function}: {ended:?}");
+            assert!(
+                ended.log.contains(": the interface is gone") && ended.log.contains(&format!("{kind}:va")),
+                "{kind} {function}: {}",
+                ended.log
+            );
+            assert!(!ended.log.contains("its link is down"), "{kind} {function}: {}", ended.log);
+        }
+    }
+}

@@ -184,6 +184,12 @@ fn a_run_in_which_nothing_moved_is_no_pass_and_says_who_is_missing() {
         assert!(at("nobody is at the far end") < at("failed: "), "early: {log}");
     }
     failed(&run_with("", "-f ping -n 1", &[]).unwrap().result, "none of 1 pings was answered");
+    // Regression: frames that no port was there to take were dropped of those sent, which they were not, and unexplained.
+    let dir = tempfile::tempdir().unwrap();
+    let [here, there] = ["a", "b"].map(|name| dir.path().join(name).display().to_string());
+    let (out, _, result) = modes::run_named(&[&format!("unix:{here}:{there}")], "-f tx -n 100");
+    failed(&result, "nothing was sent: all frames were refused (no_receiver 100)");
+    assert!(out.contains("sent 0 + refused 100 (no_receiver 100); ") && out.contains(" unexplained 0."), "{out}");
     assert!(!tx("").log.contains("nobody is at the far end"));
 }
 
