@@ -1,7 +1,8 @@
 //! Execution of a command line: finds the command, through clap's root or by its name, and runs it.
 
+use crate::VERSION;
 use crate::commands::root::{NAME, root};
-use crate::commands::{COMMANDS, Command, Outcome, Reader};
+use crate::commands::{Command, Outcome, Reader, commands};
 use crate::print::print;
 use crate::trouble::Trouble;
 use crate::wrong;
@@ -10,9 +11,8 @@ use std::process::ExitCode;
 
 /// Runs the command that the words name. Returns the name for messages, and the outcome.
 pub(crate) fn obey(called: &str, words: &[String]) -> (String, Outcome) {
-    let named = |name: &str| COMMANDS.iter().find(|command| command.name == name);
-    if let Some(Command { reader: Reader::Itself { run, .. }, .. }) = COMMANDS.iter().find(|c| c.stands_in_for(called))
-    {
+    let named = |name: &str| commands().find(|command| command.name == name);
+    if let Some(Command { reader: Reader::Itself { run, .. }, .. }) = commands().find(|c| c.stands_in_for(called)) {
         return (called.to_owned(), run(words));
     }
     // The words of such a command may be anything: clap would take `--` away.
@@ -33,9 +33,7 @@ pub(crate) fn obey(called: &str, words: &[String]) -> (String, Outcome) {
             None => Ok(said(&root.render_help().to_string())),
         },
         Err(help) if help.kind() == ErrorKind::DisplayHelp => Ok(said(&help.to_string())),
-        Err(version) if version.kind() == ErrorKind::DisplayVersion => {
-            Ok(said(concat!("linerate ", env!("CARGO_PKG_VERSION"), "\n")))
-        }
+        Err(version) if version.kind() == ErrorKind::DisplayVersion => Ok(said(&format!("{NAME} {VERSION}\n"))),
         Err(error) => Err(Trouble::usage(wrong::line(&error, command, &path, words))),
     };
     (path, outcome)

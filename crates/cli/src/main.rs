@@ -15,7 +15,11 @@ use linerate_text::path::to_text;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// Version, with the commit and its date if it was built in a repository.
+const VERSION: &str = env!("LINERATE_VERSION");
+
 fn main() -> ExitCode {
+    linerate_lab::environment::built_as(VERSION);
     let mut words = std::env::args_os().map(|word| to_text(&word));
     let called = words.next().unwrap_or_default();
     let words: Vec<String> = words.collect();

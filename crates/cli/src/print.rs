@@ -15,6 +15,9 @@ use std::sync::{Arc, OnceLock};
 /// Signal that by default ends a program whose reader is gone.
 const SIGPIPE: u8 = 13;
 
+/// Columns of a terminal of old, and where there is none.
+const COLUMNS: usize = 80;
+
 /// States of standard output: no failure; reader gone; another failure.
 const FINE: u8 = 0;
 const GONE: u8 = 1;
@@ -71,6 +74,13 @@ pub(crate) fn failure() -> Option<ExitCode> {
 /// True if text on standard output may have colours.
 pub(crate) fn colours() -> bool {
     io::stdout().is_terminal() && wanted(|name| std::env::var_os(name))
+}
+
+/// Letters that a line of text on standard output has room for: as many as the terminal has columns; 80 in a pipe or a file.
+pub(crate) fn columns() -> usize {
+    let terminal = io::stdout().is_terminal().then(|| terminal_size::terminal_size_of(io::stdout())).flatten();
+    // A terminal that does not know its width has none.
+    terminal.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0).unwrap_or(COLUMNS)
 }
 
 /// True if a line on standard error may be written over by the next one.

@@ -2,16 +2,17 @@
 
 use linerate_result::{Counted, Environment, Number, Outcome, PortUsed, Role, RunResult, Summary, Test, Unit};
 
-use crate::{fcoe, proofs, quantity, streams};
+use crate::sweep::PLANNED;
+use crate::view::{self, Group, View, with_sense, word};
+use crate::{proofs, quantity};
 
-/// The packet rate that represents the run: the first test with a rate in the order of the plan. It is chosen by its
-/// place, not by its value: the greatest of many medians is a stroke of luck. A paced rate is left out, since it was
-/// given.
-pub(crate) fn first_rate(run: &RunResult) -> Option<(&Test, &Summary)> {
-    let rate = |test: &'_ Test| test.workload != "paced" && test.skipped.is_none();
-    run.tests.iter().filter(|test| rate(test)).find_map(|test| {
-        let value = test.value.as_ref().filter(|value| value.unit == Unit::Pps && value.median.known().is_some())?;
-        Some((test, value))
+/// The figure that represents the run: the first one in the order of the plan. It is chosen by its place, not by its value: the
+/// greatest of many medians is a stroke of luck. A paced rate is left out, since it was given, and so are whole paths, whose
+/// stages are the figures.
+pub(crate) fn first_figure(run: &RunResult) -> Option<(usize, &Test, &Summary)> {
+    let tests = run.tests.iter().enumerate();
+    tests.filter(|(_, test)| test.workload != "paced" && test.stages.is_empty()).find_map(|(index, test)| {
+        Some((index, test, test.value.as_ref().filter(|value| value.median.known().is_some())?))
     })
 }
 
@@ -27,11 +28,6 @@ pub(crate) fn standing(test: &Test) -> String {
             format!("median of {only}{counted} repeats, {}", quantity::range(value.least, value.greatest, &value.unit))
         }
     }
-}
-
-/// True for points of a sweep, which have a table of their own.
-pub(crate) fn has_own_table(test: &Test) -> bool {
-    test.workload == fcoe::WORKLOAD || streams::is_point(test)
 }
 
 /// All repeats of a run, and those that count.
@@ -55,39 +51,118 @@ pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
     (away > 0).then(|| format!("{away} of {} repeats do not count; {marked}.", all.made))
 }
 
-/// The run in one line: its first packet rate with its spread, and the ports it was measured on; for a sweep its
-/// progress and its ratio to the published figures.
-pub(crate) fn headline(run: &RunResult) -> String {
-    match first_rate(run) {
-        Some((test, value)) => {
-            let rate = quantity::value(value.median, &Unit::Pps);
-            let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
-            let ports = Some(route(&test.ports)).filter(|text| !text.is_empty()).map(|text| format!(", {text}"));
-            format!("{rate}{}{}", standing.unwrap_or_default(), ports.unwrap_or_default())
-        }
-        None if let Some(summary) = fcoe::summary(run).filter(|summary| summary.done > 0) => {
-            summary.range().into_iter().chain([summary.about()]).collect::<Vec<_>>().join(" ")
-        }
-        None if let Some(summary) = streams::summary(run).filter(|summary| summary.done > 0) => {
-            format!("{} {}", summary.headline(), summary.about())
-        }
-        None if let Some(summary) = proofs::summary(run) => summary.headline,
-        None if run.tests.iter().any(|test| !test.stages.is_empty()) => "Nanoseconds, stage by stage".to_owned(),
-        None if let Some((test, figure)) = first_figure(run) => {
-            let standing = Some(standing(test)).filter(|text| !text.is_empty()).map(|text| format!(" ({text})"));
-            let title = if test.title.is_empty() { &test.id } else { &test.title };
-            format!("{}{}, {title}", quantity::value(figure.median, &figure.unit), standing.unwrap_or_default())
-        }
-        None => "Nothing was measured".to_owned(),
-    }
+/// The run at a glance.
+pub(crate) struct Headline {
+    pub(crate) figure: String,
+    /// What the figure stands on.
+    pub(crate) lead: String,
+    /// What it is of, a line each.
+    pub(crate) under: Vec<String>,
+    /// True if too little of it counts.
+    pub(crate) doubtful: bool,
+    /// All of it in one line.
+    pub(crate) line: String,
 }
 
-/// The first figure of any unit; none of a run that has the times of stages, whose figures these are.
-pub(crate) fn first_figure(run: &RunResult) -> Option<(&Test, &Summary)> {
-    if run.tests.iter().any(|test| !test.stages.is_empty()) {
+/// The first figure of the plan with its spread and its ports; of a sweep the span of its first metric.
+pub(crate) fn headline(view: &View<'_>) -> Headline {
+    let run = view.run;
+    let plain = |figure: &str| Headline {
+        figure: figure.to_owned(),
+        lead: String::new(),
+        under: Vec::new(),
+        doubtful: false,
+        line: figure.to_owned(),
+    };
+    if let Some(proofs) = proofs::summary(run) {
+        let lead = "each measured in rounds with the change and without it, in turns".to_owned();
+        return Headline { lead, under: proofs.lines, ..plain(&proofs.headline) };
+    }
+    let Some((index, test, figure)) = first_figure(run) else {
+        let stages = run.tests.iter().any(|test| !test.stages.is_empty());
+        return plain(if stages { "Nanoseconds, stage by stage" } else { "Nothing was measured" });
+    };
+    if let Some(of_sweep) = sweep(view, index) {
+        return of_sweep;
+    }
+    let (standing, label) = (standing(test), &view.labels[index]);
+    let lead = with_sense(&standing, &figure.unit).trim_start_matches(", ").to_owned();
+    let route = Some(route(&test.ports)).filter(|route| figure.unit == Unit::Pps && !route.is_empty());
+    let of = route.clone().unwrap_or_else(|| label.clone());
+    let mut paths: Vec<&str> =
+        test.ports.iter().map(|port| port.path.as_str()).filter(|path| !path.is_empty()).collect();
+    paths.dedup();
+    let paths = if paths.is_empty() { String::new() } else { format!(". Path: {}", paths.join("; ")) };
+    let under = format!("{label}{paths}{}", route.map_or_else(String::new, |route| format!(", {route}")));
+    let value = quantity::value(figure.median, &figure.unit);
+    let stands = if lead.is_empty() { String::new() } else { format!(" ({lead})") };
+    let of = Some(of).filter(|of| !of.is_empty()).map_or_else(String::new, |of| format!(", {of}"));
+    let line = format!("{value}{stands}{of}");
+    Headline { figure: value, lead, under: vec![under], doubtful: test.counted().few(), line }
+}
+
+/// The headline of a sweep that begins with this test: of several points the span of their first metric.
+fn sweep(view: &View<'_>, first: usize) -> Option<Headline> {
+    let run = view.run;
+    let planned = |test: &Test| usize::try_from(test.parameters.get(PLANNED)?.count()?).ok();
+    let most = planned(&run.tests[first])?;
+    let group = view.groups.iter().find(|group| group.points.iter().any(|(index, _)| *index == first))?;
+    let done = run.tests.iter().filter(|test| planned(test).is_some() && test.value.is_some()).count();
+    let known = |of: &Group<'_>| {
+        let mut points: Vec<(f64, usize)> =
+            of.points.iter().filter_map(|(index, test)| Some((test.value.as_ref()?.median.known()?, *index))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.first().copied().zip(points.last().copied())
+    };
+    let (least, greatest) = known(group)?;
+    if done < 2 {
         return None;
     }
-    run.tests.iter().find_map(|test| Some((test, test.value.as_ref().filter(|value| value.median.known().is_some())?)))
+    let metric = &group.metrics[0];
+    let spans = |least: f64, greatest: f64, unit: &Unit| match least == greatest {
+        true => quantity::value(least.into(), unit),
+        false => quantity::range(least.into(), greatest.into(), unit),
+    };
+    let figure = spans(least.0, greatest.0, &metric.unit);
+    let counted: Vec<usize> = run.tests.iter().map(|test| test.counted().counted).filter(|n| *n > 0).collect();
+    let times = match (counted.iter().min(), counted.iter().max()) {
+        (Some(1), Some(1)) => ", each measured once".to_owned(),
+        (Some(least), Some(most)) if least == most => format!(", medians of {least} repeats each"),
+        (Some(least), Some(most)) => format!(", medians of {least} to {most} repeats"),
+        _ => String::new(),
+    };
+    let of_metric = |group: &Group<'_>| {
+        let beside = |(_, test): &(usize, &Test)| view::beside(run, test, test.value.as_ref()?)?.ratio.known();
+        group.points.iter().filter_map(beside).collect::<Vec<_>>()
+    };
+    let beside = |ratios: &[f64]| {
+        let (least, greatest) =
+            (ratios.iter().copied().fold(f64::MAX, f64::min), ratios.iter().copied().fold(0.0, f64::max));
+        let [least, greatest] = [least, greatest].map(|ratio| quantity::ratio(ratio.into()));
+        match ratios.len() {
+            0 => String::new(),
+            _ if least == greatest => format!("; {least} of what was published"),
+            _ => format!("; {least} to {greatest} of what was published"),
+        }
+    };
+    let name = with_sense(&format!("{} of {}", metric.title.to_lowercase(), group.title), &metric.unit);
+    let lead = format!("{name}; {done} of {} points{times}{}", most.max(done), beside(&of_metric(group)));
+    let line = |group: &Group<'_>| {
+        let (least, greatest) = known(group)?;
+        let of = |(value, index): (f64, usize)| {
+            let told = group.axes.iter().map(|axis| format!("{} {}", word(axis), view::at(&run.tests[index], axis)));
+            format!(
+                "{} ({})",
+                quantity::value(value.into(), &group.metrics[0].unit),
+                told.collect::<Vec<_>>().join(", ")
+            )
+        };
+        let span = if least.1 == greatest.1 { of(least) } else { format!("{} to {}", of(least), of(greatest)) };
+        Some(format!("{}: {span}{}", group.title, beside(&of_metric(group))))
+    };
+    let line_of_all = format!("{figure} {lead}");
+    let under = view.groups.iter().filter_map(line).collect();
+    Some(Headline { figure, lead, under, doubtful: false, line: line_of_all })
 }
 
 /// Senders and receivers as typed: `a, b → c`.
@@ -123,10 +198,13 @@ pub(crate) fn verdict(run: &RunResult) -> String {
     }
 }
 
-/// Warnings to read before trusting a figure, each with its test. Failures are among the reasons for the outcome
-/// instead.
-pub(crate) fn warnings(run: &RunResult) -> Vec<(&Test, &String)> {
-    run.tests.iter().flat_map(|test| test.warnings.iter().map(move |warning| (test, warning))).collect()
+/// What to read before trusting a figure, each with its test: warnings, and why a figure is doubtful. Failures are among the
+/// reasons for the outcome instead.
+pub(crate) fn warnings<'a>(view: &'a View<'a>) -> Vec<(&'a Test, &'a String)> {
+    let of = |(index, test): (usize, &'a Test)| {
+        test.warnings.iter().chain(view.doubts.get(&index)).map(move |warning| (test, warning))
+    };
+    view.run.tests.iter().enumerate().flat_map(of).collect()
 }
 
 /// Unexplained frames over all ledgers; `None` when no test has a ledger whose frames were counted.
@@ -215,16 +293,16 @@ fn adapters(environment: &Environment) -> Option<String> {
     Some(list.collect::<Vec<_>>().join("; ")).filter(|list| !list.is_empty())
 }
 
-/// Unit of a test's figures; a unit without a name if no figure counts.
-pub(crate) fn unit(test: &Test) -> Unit {
-    test.value.as_ref().map_or(Unit::Other("".into()), |value| value.unit.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use linerate_result::{Outcome, PortUsed, Repeat, Role, RunResult, Test, Timestamp, Unit};
 
-    use super::{first_rate, headline, ports, route, thrown_away, verdict};
+    use super::{first_figure, ports, route, thrown_away, verdict};
+    use crate::view::View;
+
+    fn headline(run: &RunResult) -> String {
+        super::headline(&View::of(run)).line
+    }
 
     fn rate(id: &str, values: &[(f64, bool)]) -> Test {
         let repeat = |&(value, valid): &(f64, bool)| Repeat { value: value.into(), valid, ..Repeat::default() };
@@ -246,12 +324,12 @@ mod tests {
         let lucky = rate("tx-128", &[(50e6, true), (1e6, false), (1e6, false)]);
         let paced = Test { workload: "paced".to_owned(), ..rate("paced", &[(1e6, true)]) };
         let run = run(vec![paced, plain, lucky]);
-        assert_eq!(first_rate(&run).unwrap().0.id, "tx-64");
-        assert_eq!(headline(&run), "3.000 Mpps (median of 3 of 4 repeats, 2.000 to 4.000 Mpps)");
+        assert_eq!(first_figure(&run).unwrap().1.id, "tx-64");
+        assert_eq!(headline(&run), "3.000 Mpps (median of 3 of 4 repeats, 2.000 to 4.000 Mpps), tx-64");
     }
 
     #[test]
-    fn without_packets_the_headline_is_the_first_figure_and_gates_are_spoken_of_where_there_are_any() {
+    fn the_headline_is_the_first_figure_and_gates_are_spoken_of_where_there_are_any() {
         let mut stream = Test { id: "tcp".to_owned(), workload: "iperf-tcp".to_owned(), ..Test::default() };
         stream.repeats = vec![Repeat { value: 28.2e9.into(), valid: true, ..Repeat::default() }];
         stream.summarize(Unit::BitsPerSecond);
@@ -271,10 +349,10 @@ mod tests {
     #[test]
     fn a_headline_says_when_few_repeats_counted() {
         let one = run(vec![rate("tx-64", &[(50e6, true), (1e6, false), (1e6, false)])]);
-        assert_eq!(headline(&one), "50.000 Mpps (only 1 of 3 repeats counted)");
+        assert_eq!(headline(&one), "50.000 Mpps (only 1 of 3 repeats counted), tx-64");
         let two = run(vec![rate("tx-64", &[(2e6, true), (4e6, true), (1e6, false)])]);
-        assert_eq!(headline(&two), "3.000 Mpps (median of only 2 of 3 repeats, 2.000 to 4.000 Mpps)");
-        assert_eq!(headline(&run(vec![rate("tx-64", &[(2e6, true)])])), "2.000 Mpps (measured once)");
+        assert_eq!(headline(&two), "3.000 Mpps (median of only 2 of 3 repeats, 2.000 to 4.000 Mpps), tx-64");
+        assert_eq!(headline(&run(vec![rate("tx-64", &[(2e6, true)])])), "2.000 Mpps (measured once), tx-64");
     }
 
     #[test]

@@ -29,10 +29,9 @@ pub mod sweep;
 pub mod text;
 
 mod facts;
-mod fcoe;
 mod noise;
-mod streams;
 mod student;
 mod table;
 mod tables;
 mod varied;
+mod view;

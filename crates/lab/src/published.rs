@@ -245,6 +245,13 @@ pub fn beside(tests: &[Test]) -> Vec<Comparison> {
     tables.into_iter().flat_map(Result::unwrap_or_default).collect()
 }
 
+/// Measurement and set-up of the published table that one of these tests stands beside; empty if none does.
+#[must_use]
+pub(crate) fn setup(tests: &[(usize, &Test)]) -> String {
+    let found = tests.iter().find_map(|(_, test)| beside(std::slice::from_ref(*test)).into_iter().next());
+    found.map_or_else(String::new, |comparison| format!("Published: {}", comparison.source))
+}
+
 #[cfg(test)]
 mod tests {
     use linerate_result::{Number, PortUsed, Role, Summary};

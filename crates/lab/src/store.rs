@@ -8,11 +8,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use linerate_result::{LoadError, RunResult};
 use thiserror::Error;
 
 use crate::report;
+use crate::sweep::POINTS;
 
 /// Name of the document in a run's directory.
 pub const RESULT: &str = "result.json";
@@ -45,6 +47,8 @@ pub enum StoreError {
     /// A file that is no run's could not be written.
     #[error("cannot write {path:?}: {why}; name another file with --out FILE")]
     File { path: PathBuf, why: io::Error },
+    #[error("cannot remove {path:?}: {why}; give the folder back to this user, or remove it yourself")]
+    Remove { path: PathBuf, why: io::Error },
     #[error("cannot read {path:?}: {why}")]
     Read { path: PathBuf, why: io::Error },
     /// A file is not a result that this version can read.
@@ -87,6 +91,26 @@ impl Place {
 pub fn write_document(directory: &Path, run: &RunResult) -> Result<PathBuf, StoreError> {
     make(directory)?;
     Part::open(directory.join(RESULT), 0)?.save(&run.to_json())
+}
+
+/// Removes the files of a run from its folder, and the folder if nothing else is in it. A folder that holds another run now is left
+/// as it is.
+pub fn remove(folder: &Path, run: &RunResult) -> Result<(), StoreError> {
+    let holds = |kept: &RunResult| kept.run_id == run.run_id && kept.start == run.start;
+    if !load(folder).is_ok_and(|kept| holds(&kept)) {
+        return Ok(());
+    }
+    // What makes it a run goes last.
+    for name in [REPORT, POINTS, RESULT] {
+        let path = folder.join(name);
+        match fs::remove_file(&path) {
+            Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(StoreError::Remove { path, why }),
+            _ => {}
+        }
+    }
+    // Others' files keep the folder.
+    let _ = fs::remove_dir(folder);
+    Ok(())
 }
 
 /// Refuses, before anything is measured, if [`keep`] would find no place or no room.
@@ -174,7 +198,9 @@ impl Part {
         }
         let mut name = std::ffi::OsString::from(".");
         name.push(place.file_name().unwrap_or_default());
-        name.push(format!(".{}.part", process::id()));
+        // Two of one process have names of their own.
+        static PARTS: AtomicU32 = AtomicU32::new(0);
+        name.push(format!(".{}.{}.part", process::id(), PARTS.fetch_add(1, Relaxed)));
         let path = place.with_file_name(name);
         // Removes the part file of an earlier process with this id; `create_new` then follows no link planted by
         // others.

@@ -12,11 +12,13 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
-/// A column's heading; `numbers` if its cells are numbers, which are aligned to the right.
-#[derive(Clone, Copy, Debug)]
+/// A column's heading; `numbers` if its cells are numbers, which are aligned to the right; `label` if its cells, with those of the
+/// other labels, tell what the row is of. No two rows of a table have equal labels.
+#[derive(Clone, Debug)]
 pub(crate) struct Column {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     pub(crate) numbers: bool,
+    pub(crate) label: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -44,13 +46,38 @@ pub(crate) enum Tone {
 }
 
 impl Table {
-    /// Makes a table without rows; a title that starts with `#` heads a column of numbers.
-    pub(crate) fn new(titles: &[&'static str]) -> Self {
-        let column = |title: &'static str| match title.strip_prefix('#') {
-            Some(title) => Column { title, numbers: true },
-            None => Column { title, numbers: false },
+    /// Makes a table without rows; a title that starts with `@` heads a column of labels, one with `#` (or `@#`) a column of numbers.
+    pub(crate) fn new(titles: &[impl AsRef<str>]) -> Self {
+        let column = |title: &str| {
+            let (label, title) = title.strip_prefix('@').map_or((false, title), |title| (true, title));
+            let (numbers, title) = title.strip_prefix('#').map_or((false, title), |title| (true, title));
+            Column { title: title.to_owned(), numbers, label }
         };
-        Self { columns: titles.iter().copied().map(column).collect(), rows: Vec::new() }
+        Self { columns: titles.iter().map(|title| column(title.as_ref())).collect(), rows: Vec::new() }
+    }
+
+    /// Leaves out columns without any figure.
+    pub(crate) fn without_empty(self) -> Self {
+        let has = |at: usize| self.columns[at].label || self.rows.iter().any(|row| row[at].tone != Tone::Absent);
+        let kept = (0..self.columns.len()).map(has).collect();
+        self.kept(&kept)
+    }
+
+    /// Leaves out columns of these titles.
+    pub(crate) fn without(self, titles: &[&str]) -> Self {
+        let kept = self.columns.iter().map(|column| !titles.contains(&column.title.as_str())).collect();
+        self.kept(&kept)
+    }
+
+    fn kept(mut self, kept: &Vec<bool>) -> Self {
+        let keep = |row: &mut Vec<Cell>| {
+            let mut kept = kept.iter();
+            row.retain(|_| kept.next() == Some(&true));
+        };
+        self.rows.iter_mut().for_each(keep);
+        let mut kept = kept.iter();
+        self.columns.retain(|_| kept.next() == Some(&true));
+        self
     }
 
     pub(crate) fn row(&mut self, cells: impl Into<Vec<Cell>>) {
@@ -61,6 +88,11 @@ impl Table {
 }
 
 impl Cell {
+    /// A cell without a figure.
+    pub(crate) fn absent() -> Self {
+        Self::from(crate::quantity::UNKNOWN).tone(Tone::Absent)
+    }
+
     pub(crate) fn note(self, note: impl Into<String>) -> Self {
         Self { note: Some(note.into()), ..self }
     }

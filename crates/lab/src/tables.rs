@@ -2,92 +2,136 @@
 
 use linerate_result::{Comparison, Cpu, Kind, Ledger, Number, RunResult, Test, Unit};
 
-use crate::facts;
-use crate::facts::has_own_table;
+use crate::published;
 use crate::quantity::{UNKNOWN, count, count_if_known, difference, per_cent, range, ratio, seconds, value};
 use crate::table::{Cell, Table, Tone, anchor};
+use crate::view::{self, Metric, View, beside, counted_cell, figure_cell, with_sense};
 
-fn test_cell(index: usize, test: &Test) -> Cell {
-    let title = if test.title.is_empty() { &test.id } else { &test.title };
-    let cell = Cell::from(title.as_str()).anchor(anchor(index));
-    if test.title.is_empty() { cell } else { cell.note(test.id.as_str()) }
+fn label_cell(view: &View<'_>, index: usize) -> Cell {
+    let (label, id) = (&view.labels[index], &view.run.tests[index].id);
+    let cell = Cell::from(label.as_str()).anchor(anchor(index));
+    if label == id { cell } else { cell.note(id.as_str()) }
 }
 
-/// Table of every test's value beside the figure it is first compared with, and its unexplained frames. A sweep's
-/// points have a table of their own.
-pub(crate) fn summary(run: &RunResult) -> Table {
-    let mut table =
-        Table::new(&["Test", "#Frame", "#Median", "#Spread", "#Repeats", "#Compared with", "#Ratio", "#Unexplained"]);
-    let shown = |(_, test): &(usize, &Test)| !has_own_table(test) || test.value.is_none();
-    for (index, test) in run.tests.iter().enumerate().filter(shown) {
-        let unknown = || Cell::from(UNKNOWN).tone(Tone::Absent);
-        let frame = test.wire_bytes.map_or_else(unknown, |bytes| format!("{bytes} B").into());
+/// The label beside a figure of the test.
+fn test_cell(view: &View<'_>, index: usize) -> Cell {
+    Cell { text: with_sense(&view.labels[index], &view::unit(&view.run.tests[index])), ..label_cell(view, index) }
+}
+
+/// Place of the test that has what was received of what another one sent.
+fn received(run: &RunResult, sent: &Test) -> Option<usize> {
+    let id = sent.id.replacen("tx-", "rx-", 1);
+    let is = |test: &Test| test.workload == "rx" && test.id == id && test.value.is_some();
+    run.tests.iter().position(is).filter(|_| sent.workload == "tx" && sent.value.is_some())
+}
+
+/// Table of every test's value beside the figure it is first compared with, and its unexplained frames. Points that have a
+/// table of their own are left out; what was received is in the row of what was sent.
+pub(crate) fn summary(view: &View<'_>) -> Table {
+    let run = view.run;
+    let titles =
+        ["@Test", "#Frame", "#Median", "#Spread", "#Received", "#Repeats", "#Compared with", "#Ratio", "#Unexplained"];
+    let mut table = Table::new(&titles);
+    let received: Vec<Option<usize>> = run.tests.iter().map(|test| received(run, test)).collect();
+    let shown = |index: &usize| !view.is_tabled(*index) && !received.contains(&Some(*index));
+    for index in (0..run.tests.len()).filter(shown) {
+        let test = &run.tests[index];
+        let frame = test.wire_bytes.map_or_else(Cell::absent, |bytes| format!("{bytes} B").into());
         let (median, spread) = match &test.value {
-            Some(summary) if test.counted().counted > 1 => (
-                Cell::from(value(summary.median, &summary.unit)),
-                range(summary.least, summary.greatest, &summary.unit).into(),
-            ),
-            Some(summary) => (value(summary.median, &summary.unit).into(), unknown()),
-            None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), unknown()),
-            None => (unknown(), unknown()),
+            Some(summary) => {
+                let spread =
+                    (test.counted().counted > 1).then(|| range(summary.least, summary.greatest, &summary.unit));
+                (figure_cell(test, summary, view.doubts.get(&index)), spread.map_or_else(Cell::absent, Cell::from))
+            }
+            None if test.skipped.is_some() => (Cell::from("skipped").tone(Tone::Quiet), Cell::absent()),
+            None => (Cell::from(UNKNOWN).tone(Tone::Quiet), Cell::absent()),
         };
-        let repeats = counted_cell(test);
-        let median = if repeats.tone == Tone::Doubtful { median.tone(Tone::Doubtful) } else { median };
+        let got = received[index].and_then(|place| {
+            let figure = run.tests[place].value.as_ref()?;
+            let cell = figure_cell(&run.tests[place], figure, view.doubts.get(&place));
+            let spread = range(figure.least, figure.greatest, &figure.unit);
+            Some(if cell.note.is_some() { cell } else { cell.note(spread) }.anchor(anchor(place)))
+        });
         // Only comparisons of the test's figure are shown here; those of its stages are shown further down.
-        let whole = |ours: f64| test.value.as_ref().and_then(|value| value.median.known()) == Some(ours);
-        let compared = run.comparisons.iter().find(|c| c.test == test.id && c.ours.known().is_some_and(whole));
+        let compared = test.value.as_ref().and_then(|value| beside(run, test, value));
         let (figure, times) = compared.map_or_else(
-            || (unknown(), unknown()),
+            || (Cell::absent(), Cell::absent()),
             |c| (Cell::from(value(c.value, &c.unit)).note(c.name.as_str()), ratio(c.ratio).into()),
         );
-        let left = test.ledger.as_ref().map_or_else(unknown, unexplained);
-        table.row([test_cell(index, test), frame, median, spread, repeats, figure, times, left]);
+        let left = test.ledger.as_ref().map_or_else(Cell::absent, unexplained);
+        let got = got.unwrap_or_else(Cell::absent);
+        table.row([test_cell(view, index), frame, median, spread, got, counted_cell(test), figure, times, left]);
     }
-    table
+    table.without_empty()
 }
 
-/// Further figures that have a column, with its title.
-const FURTHER: &[(&str, &str)] = &[
-    ("sent", "#Sent"),
-    ("lost", "#Lost"),
-    ("jitter", "#Jitter"),
-    ("throughput", "#Throughput"),
-    ("cpu_local", "#CPU here"),
-    ("cpu_remote", "#CPU there"),
-    ("cpu_client", "#CPU, client"),
-    ("cpu_server", "#CPU, server"),
-    ("service_demand_local", "#Service demand here"),
-    ("service_demand_remote", "#Service demand there"),
-];
-
 /// Table of further figures, of the tests that have no table of their own. Columns without a figure are left out.
-pub(crate) fn further(run: &RunResult) -> Table {
-    let tests = || run.tests.iter().enumerate().filter(|(_, test)| !has_own_table(test));
-    let columns: Vec<_> =
-        FURTHER.iter().filter(|(name, _)| tests().any(|(_, test)| test.further.contains_key(*name))).collect();
-    let titles: Vec<&str> = ["Test"].into_iter().chain(columns.iter().map(|(_, title)| *title)).collect();
-    let mut table = Table::new(&titles);
-    for (index, test) in tests() {
-        let cell = |name: &str| match test.further.get(name) {
-            Some(summary) => Cell::from(value(summary.median, &summary.unit)),
-            None => Cell::from(UNKNOWN).tone(Tone::Absent),
-        };
-        if columns.iter().any(|(name, _)| test.further.contains_key(*name)) {
-            let cells = columns.iter().map(|(name, _)| cell(name));
-            table.row([test_cell(index, test)].into_iter().chain(cells).collect::<Vec<_>>());
+pub(crate) fn further(view: &View<'_>) -> Table {
+    let groups: Vec<_> = view.groups.iter().filter(|group| !group.has_table()).collect();
+    let mut metrics: Vec<&Metric> = Vec::new();
+    for metric in groups.iter().flat_map(|group| &group.metrics).filter(|metric| metric.name.is_some()) {
+        if !metrics.iter().any(|known| known.name == metric.name) {
+            metrics.push(metric);
+        }
+    }
+    let titles = metrics.iter().map(|metric| format!("#{}", with_sense(&metric.title, &metric.unit)));
+    let mut table = Table::new(&["@Test".to_owned()].into_iter().chain(titles).collect::<Vec<_>>());
+    for (index, test) in groups.iter().flat_map(|group| &group.points) {
+        let cell = |metric: &&Metric| metric.of(test).map_or_else(Cell::absent, |of| value(of.median, &of.unit).into());
+        let cells: Vec<Cell> = metrics.iter().map(cell).collect();
+        if cells.iter().any(|cell| cell.tone != Tone::Absent) {
+            table.row([label_cell(view, *index)].into_iter().chain(cells).collect::<Vec<_>>());
         }
     }
     table
 }
 
-/// Text such as `3 of 3`; amber where so many repeats were discarded that the figure is doubtful.
-pub(crate) fn counted_cell(test: &Test) -> Cell {
-    match test.counted() {
-        counted if counted.made == 0 => Cell::from(UNKNOWN).tone(Tone::Absent),
-        counted if counted.few() => Cell::from(format!("only {counted}")).tone(Tone::Doubtful),
-        counted => counted.to_string().into(),
-    }
+/// A table with its place and its heading, and how to read it.
+pub(crate) struct Titled {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) reading: String,
+    /// What all of its points were asked for.
+    pub(crate) alike: String,
+    pub(crate) table: Table,
 }
+
+/// The tables of a run that have rows, in order.
+pub(crate) fn all(view: &View<'_>) -> Vec<Titled> {
+    let titled = |id: &str, title: &str, reading: &str, table: Table| Titled {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        reading: reading.to_owned(),
+        alike: String::new(),
+        table,
+    };
+    let mut all = vec![titled("results", "Results", RESULTS, summary(view))];
+    for (number, group) in view.groups.iter().enumerate().filter(|(_, group)| group.has_table()) {
+        let reading =
+            if group.own { format!("{POINTS} {}", published::setup(&group.points)) } else { POINTS.to_owned() };
+        let id = format!("points-{}", number + 1);
+        all.push(Titled { alike: group.alike(), ..titled(&id, &group.title, &reading, view.table(group)) });
+    }
+    all.push(titled("further", "Beside the figures", FURTHER, further(view)));
+    all.push(titled("beside", "Compared", "", comparisons(view)));
+    all.push(titled("ledgers", "What became of every frame", LEDGERS, ledgers(view)));
+    all.push(titled("cpu", "Processor time", CPU, cpu(view)));
+    all.retain(|titled| !titled.table.rows.is_empty());
+    all
+}
+
+const RESULTS: &str = "Medians of the repeats that count, with the least and the greatest of them; rates are sums over the sending \
+                       ports. A repeat does not count if the time from core to core changed meanwhile. Amber, “only”: repeats \
+                       were thrown away, and fewer than three or fewer than half are left. Amber with a reason: a figure not to \
+                       be relied on.";
+const POINTS: &str = "Medians of the repeats that count, of all streams, ports or initiators together. Rates of bits and bytes are \
+                      of what arrived, without headers. Here is the end that asks for the test, there the other one; processor \
+                      time does not hold what the kernel does in interrupts. Amber with a reason: a figure not to be relied on.";
+const FURTHER: &str = "Medians of the repeats. Here is the end that wrote the log, there the other one.";
+const LEDGERS: &str = "All columns count frames. offered = sent + refused; sent = received + dropped + in flight. Each term is \
+                       counted where it happens; what they leave over, on either side, is unexplained.";
+const CPU: &str = "Seconds of a core that each thread took, all repeats of a test together. A thread that polls is always busy; the \
+                   last column says how often it found work.";
 
 /// Number of unexplained frames: green at zero, red otherwise, grey when not counted.
 fn unexplained(ledger: &Ledger) -> Cell {
@@ -98,12 +142,13 @@ fn unexplained(ledger: &Ledger) -> Cell {
     }
 }
 
-/// Table of the comparisons of the tests that `wanted` selects.
-pub(crate) fn comparisons(run: &RunResult, wanted: fn(&Test) -> bool) -> Table {
-    let mut table = Table::new(&["Test", "#This run", "#Figure", "Of", "#Ratio"]);
+/// Table of the comparisons of the tests that have no table of their own.
+pub(crate) fn comparisons(view: &View<'_>) -> Table {
+    let run = view.run;
+    let mut table = Table::new(&["@Test", "#This run", "#Figure", "@Of", "#Ratio"]);
     for comparison in &run.comparisons {
         let test = run.tests.iter().enumerate().find(|(_, test)| test.id == comparison.test);
-        if test.is_some_and(|(_, test)| !wanted(test)) {
+        if test.is_some_and(|(index, _)| view.is_tabled(index)) {
             continue;
         }
         let ours = Cell::from(value(comparison.ours, &comparison.unit));
@@ -112,7 +157,7 @@ pub(crate) fn comparisons(run: &RunResult, wanted: fn(&Test) -> bool) -> Table {
             None => ours,
         };
         table.row([
-            test.map_or_else(|| Cell::from(comparison.test.as_str()), |(index, test)| test_cell(index, test)),
+            test.map_or_else(|| Cell::from(comparison.test.as_str()), |(index, _)| test_cell(view, index)),
             ours,
             value(comparison.value, &comparison.unit).into(),
             Cell::from(comparison.name.as_str()).note(comparison.source.as_str()),
@@ -133,9 +178,10 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
 }
 
 /// Table of every ledger, one row per test.
-pub(crate) fn ledgers(run: &RunResult) -> Table {
+pub(crate) fn ledgers(view: &View<'_>) -> Table {
+    let run = view.run;
     let mut table = Table::new(&[
-        "Test, in frames",
+        "@Test, in frames",
         "#Offered",
         "#Refused",
         "#Sent",
@@ -151,7 +197,7 @@ pub(crate) fn ledgers(run: &RunResult) -> Table {
     for (index, test) in run.tests.iter().enumerate() {
         let Some(ledger) = &test.ledger else { continue };
         table.row([
-            test_cell(index, test),
+            label_cell(view, index),
             count_if_known(ledger.offered).into(),
             sum(&ledger.refused).into(),
             count_if_known(ledger.sent).into(),
@@ -168,7 +214,7 @@ pub(crate) fn ledgers(run: &RunResult) -> Table {
 
 /// Table of one ledger, term by term, with the reasons.
 pub(crate) fn ledger(ledger: &Ledger) -> Table {
-    let mut table = Table::new(&["Frames", "#Count"]);
+    let mut table = Table::new(&["@Frames", "#Count"]);
     let left = ledger.settle();
     let side = |frames: Option<i64>| match frames {
         None => Cell::from("not counted").tone(Tone::Quiet),
@@ -193,11 +239,12 @@ pub(crate) fn ledger(ledger: &Ledger) -> Table {
 }
 
 /// Table of the processor time of every thread of every test, all repeats together.
-pub(crate) fn cpu(run: &RunResult) -> Table {
+pub(crate) fn cpu(view: &View<'_>) -> Table {
+    let run = view.run;
     let mut table = Table::new(&[
-        "Test",
-        "Thread",
-        "#Core",
+        "@Test",
+        "@Thread",
+        "@#Core",
         "#User time",
         "#System time",
         "#Soft interrupt time",
@@ -208,7 +255,7 @@ pub(crate) fn cpu(run: &RunResult) -> Table {
         for cpu in together(&test.cpu) {
             let polls = cpu.busy_polls.zip(cpu.empty_polls).map(|(busy, empty)| busy.saturating_add(empty));
             table.row([
-                Cell { note: None, ..test_cell(index, test) },
+                Cell { note: None, ..label_cell(view, index) },
                 cpu.thread.as_str().into(),
                 cpu.core.map_or_else(|| "any".to_owned(), |core| core.to_string()).into(),
                 seconds(cpu.user_s).into(),
@@ -243,9 +290,9 @@ fn together(list: &[Cpu]) -> Vec<Cpu> {
 
 /// Table of the repeats of one test, including the discarded ones.
 pub(crate) fn repeats(test: &Test) -> Table {
-    let unit = &facts::unit(test);
+    let unit = &view::unit(test);
     let mut table =
-        Table::new(&["#Repeat", "#Value", "#Time", "#Core to core before", "#Core to core after", "Counts"]);
+        Table::new(&["@#Repeat", "#Value", "#Time", "#Core to core before", "#Core to core after", "Counts"]);
     for (index, repeat) in test.repeats.iter().enumerate() {
         let counts = match (&repeat.why_invalid, repeat.valid) {
             (_, true) => Cell::from("yes"),
@@ -266,7 +313,7 @@ pub(crate) fn repeats(test: &Test) -> Table {
 
 /// Table of the raw counters of one test.
 pub(crate) fn counters(test: &Test) -> Table {
-    let mut table = Table::new(&["Port", "Counter", "#Count"]);
+    let mut table = Table::new(&["@Port", "@Counter", "#Count"]);
     for (port, name, counted) in test.counters.iter() {
         let port = port.map_or_else(|| Cell::from(UNKNOWN).tone(Tone::Absent), Cell::from);
         table.row([port, Cell::from(name), count(counted).into()]);

@@ -2,7 +2,7 @@
 //!
 //! Names and reasons come from outside; control characters in them would be commands to the terminal, so they are replaced.
 
-use linerate_text::plain;
+use linerate_text::{plain, wrapped};
 use std::fmt::Write;
 
 use linerate_load::bench::Compared;
@@ -10,7 +10,8 @@ use linerate_load::profile::Direction;
 use linerate_result::{Outcome, RunResult, Test};
 
 use crate::table::{Cell, Table, Tone};
-use crate::{bench, facts, fcoe, profile, quantity, streams, tables};
+use crate::view::View;
+use crate::{bench, facts, profile, quantity, tables};
 
 const GREEN: &str = "32";
 const RED: &str = "31";
@@ -18,70 +19,88 @@ const YELLOW: &str = "33";
 const BOLD: &str = "1";
 const FAINT: &str = "2";
 
-/// Renders the whole result as lines of text, the last one ended. With `colour`, ANSI colours mark good and bad;
-/// without, the text holds no escape sequence.
+/// Renders the whole result as lines of text, the last one ended; lines are at most `width` letters long where their words are
+/// not longer. With `colour`, ANSI colours mark good and bad; without, the text holds no escape sequence.
 #[must_use]
-pub fn render(run: &RunResult, colour: bool) -> String {
+pub fn render(run: &RunResult, colour: bool, width: usize) -> String {
+    let view = View::of(run);
     let paint = |text: &str, code: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() };
-    let mut lines = vec![format!(
-        "{}  {}",
-        paint(
-            run.outcome.word(),
-            match run.outcome {
-                Outcome::Pass => GREEN,
-                Outcome::Failed => RED,
-                Outcome::Gate | Outcome::Partial => YELLOW,
-            }
-        ),
-        paint(&plain(&facts::headline(run)), BOLD)
-    )];
-    lines.push(facts::verdict(run));
-    lines.extend(facts::thrown_away(run));
-    lines.extend(run.reasons.iter().map(|reason| format!("  {}", plain(reason))));
+    let mut lines = Vec::new();
+    let word = run.outcome.word();
+    let tone = match run.outcome {
+        Outcome::Pass => GREEN,
+        Outcome::Failed => RED,
+        Outcome::Gate | Outcome::Partial => YELLOW,
+    };
+    let indented = word.chars().count() + 2;
+    for (at, part) in wrapped(&plain(&facts::headline(&view).line), width.saturating_sub(indented)).iter().enumerate() {
+        let word = if at == 0 { paint(word, tone) + "  " } else { " ".repeat(indented) };
+        lines.push(word + &paint(part, BOLD));
+    }
+    folded(&mut lines, "", &facts::verdict(run), width);
+    facts::thrown_away(run).iter().for_each(|away| folded(&mut lines, "", away, width));
+    run.reasons.iter().for_each(|reason| folded(&mut lines, "  ", reason, width));
     lines.push(String::new());
 
-    let machine: Vec<String> =
-        facts::machine(run).into_iter().map(|(name, value)| format!("{name} {}", plain(&value))).collect();
+    let machine: Vec<String> = facts::machine(run).into_iter().map(|(name, value)| format!("{name} {value}")).collect();
     if !machine.is_empty() {
-        lines.push(format!("on     {}", machine.join(", ")));
+        folded(&mut lines, "on     ", &machine.join(", "), width);
     }
-    lines.push(format!(
-        "run    {}, {}, {}",
-        plain(&run.run_id),
-        run.start.readable(),
-        quantity::duration(run.elapsed_s)
-    ));
+    let identity = format!("{}, {}, {}", run.run_id, run.start.readable(), quantity::duration(run.elapsed_s));
+    folded(&mut lines, "run    ", &identity, width);
     for alike in facts::ports(run.tests.iter().flat_map(|test| &test.ports)) {
-        let parts = [alike.path, &alike.shape].map(plain);
-        let parts: Vec<_> = parts.iter().filter(|part| !part.is_empty()).map(String::as_str).collect();
-        lines.push(format!("port   {}: {}", plain(&alike.names.join(", ")), parts.join(", ")));
+        let parts: Vec<&str> = [alike.path, &alike.shape].into_iter().filter(|part| !part.is_empty()).collect();
+        folded(&mut lines, "port   ", &format!("{}: {}", alike.names.join(", "), parts.join(", ")), width);
+    }
+    if let Some(frames) = facts::unexplained(run) {
+        let received = quantity::count(facts::received(run));
+        folded(&mut lines, "frames ", &format!("{received} received, {} unexplained", quantity::count(frames)), width);
     }
 
-    section(&mut lines, "", &tables::summary(run), colour);
-    section(&mut lines, "FCoE, beside the published table", &fcoe::beside(run), colour);
-    section(&mut lines, "Streams", &streams::beside(run), colour);
-    // Points of a sweep have a table of their own.
-    section(&mut lines, "Compared", &tables::comparisons(run, |test| !facts::has_own_table(test)), colour);
-    if facts::unexplained(run).is_some_and(|frames| frames > 0) {
-        section(&mut lines, "Ledgers", &tables::ledgers(run), colour);
+    let unexplained = facts::unexplained(run).is_some_and(|frames| frames > 0);
+    for titled in tables::all(&view) {
+        match titled.id.as_str() {
+            // In a narrow one there is no room for what is in other tables, and in the line above.
+            "results" => {
+                let fits = whole(&titled.table) <= width;
+                let table = if fits {
+                    titled.table
+                } else {
+                    titled.table.without(&["Frame", "Compared with", "Ratio", "Unexplained"])
+                };
+                section(&mut lines, "", &table, colour, width);
+            }
+            "cpu" => {}
+            "ledgers" if !unexplained => {}
+            _ => {
+                section(&mut lines, &titled.title, &titled.table, colour, width);
+                folded(&mut lines, "Each with ", &titled.alike, width);
+            }
+        }
     }
-    let line = |(test, text): (&Test, &String)| format!("  {}: {}", plain(&test.id), plain(text));
-    let warnings: Vec<String> = facts::warnings(run).into_iter().map(line).collect();
-    let skipped = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?)));
-    let skipped: Vec<String> = skipped.map(line).collect();
+    let warnings = facts::warnings(&view);
+    let skipped = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?))).collect();
     for (title, list) in [("Warnings", warnings), ("Skipped", skipped)] {
         if !list.is_empty() {
             lines.extend([String::new(), paint(title, BOLD)]);
-            lines.extend(list);
+            list.iter().for_each(|(test, text)| folded(&mut lines, "  ", &format!("{}: {text}", test.id), width));
         }
     }
     lines.push(String::new());
     lines.join("\n")
 }
 
+/// Adds a line, and what does not fit into it below, as far to the right as its text begins.
+fn folded(lines: &mut Vec<String>, first: &str, text: &str, width: usize) {
+    let indented = if first.is_empty() { 2 } else { first.chars().count() };
+    for (at, part) in wrapped(&plain(text), width.saturating_sub(indented)).iter().enumerate() {
+        lines.push(if at == 0 { format!("{first}{part}") } else { format!("{}{part}", " ".repeat(indented)) });
+    }
+}
+
 /// The text that a run's command has printed: of `bench` and `profile` their own, of all others [`render`]'s.
 #[must_use]
-pub fn as_printed(run: &RunResult, colour: bool) -> String {
+pub fn as_printed(run: &RunResult, colour: bool, width: usize) -> String {
     let is_of = |workload: &str| !run.tests.is_empty() && run.tests.iter().all(|test| test.workload == workload);
     let text = if is_of("bench") {
         let of = |test: &Test| {
@@ -94,7 +113,7 @@ pub fn as_printed(run: &RunResult, colour: bool) -> String {
     } else if is_profile(run) {
         profile::text(run)
     } else {
-        return render(run, colour);
+        return render(run, colour, width);
     };
     // Names in it come from outside.
     text.lines().map(|line| plain(line) + "\n").collect()
@@ -106,39 +125,108 @@ fn is_profile(run: &RunResult) -> bool {
     !run.tests.is_empty() && run.tests.iter().all(of)
 }
 
-/// Adds a heading, if there is one, and a table.
-pub(crate) fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool) {
+/// Adds a heading, if there is one, and a table. One that is too wide has its headings and then its cells broken at spaces; what
+/// is too wide even so follows below, after the labels of its rows.
+pub(crate) fn section(lines: &mut Vec<String>, title: &str, table: &Table, colour: bool, width: usize) {
     if table.rows.is_empty() {
         return;
     }
     lines.push(String::new());
     if !title.is_empty() {
-        lines.push(if colour { format!("\x1b[{BOLD}m{title}\x1b[0m") } else { title.to_owned() });
+        lines.extend(wrapped(title, width).iter().map(|title| match colour {
+            true => format!("\x1b[{BOLD}m{title}\x1b[0m"),
+            false => title.clone(),
+        }));
     }
-    let texts: Vec<Vec<String>> =
-        table.rows.iter().map(|row| row.iter().map(|cell| plain(&cell.text)).collect()).collect();
-    let widths: Vec<usize> = (0..table.columns.len())
-        .map(|at| {
-            let cells = texts.iter().map(|row| row[at].chars().count());
-            cells.chain([table.columns[at].title.chars().count()]).max().unwrap_or(0)
-        })
-        .collect();
-    let line = |texts: &mut dyn Iterator<Item = (&str, Option<&str>)>| {
-        let mut line = String::new();
-        for ((text, code), (column, &width)) in texts.zip(table.columns.iter().zip(&widths)) {
-            // Escape sequences take no space: pad by the length of the text itself.
-            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
-            let text = match code.filter(|_| colour) {
-                Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
-                None => text.to_owned(),
-            };
-            let _ = if column.numbers { write!(line, "{pad}{text}  ") } else { write!(line, "{text}{pad}  ") };
+    let labels: Vec<usize> = (0..table.columns.len()).filter(|at| table.columns[*at].label).collect();
+    let mut left: Vec<usize> = (0..table.columns.len()).filter(|at| !labels.contains(at)).collect();
+    loop {
+        // As many columns as fit, at least one, in their order.
+        let fits = |taken: usize| {
+            let mut shown = [&labels[..], &left[..taken]].concat();
+            shown.sort_unstable();
+            Some((widths(table, &shown, width)?, shown, taken))
+        };
+        let part = (1..=left.len()).rev().find_map(fits);
+        let (widths, shown, taken) = part.unwrap_or_else(|| {
+            let taken = left.len().min(1);
+            let shown = [&labels[..], &left[..taken]].concat();
+            (shown.iter().map(|at| natural(table, *at).0).collect(), shown, taken)
+        });
+        rows(lines, table, &shown, &widths, colour);
+        left.drain(..taken);
+        if left.is_empty() {
+            return;
         }
-        line.trim_end().to_owned()
+        lines.push(String::new());
+    }
+}
+
+/// Width of a column, and the least one that breaks no word; numbers are broken in their headings only.
+fn natural(table: &Table, at: usize) -> (usize, usize) {
+    let length = |text: &str| text.chars().count();
+    let longest = |text: &str| text.split(' ').map(length).max().unwrap_or(0);
+    let column = &table.columns[at];
+    let cells = || table.rows.iter().map(|row| plain(&row[at].text));
+    let natural = cells().map(|text| length(&text)).max().unwrap_or(0);
+    // A name without spaces is broken where it must be.
+    let least =
+        if column.numbers { natural } else { cells().map(|text| longest(&text)).max().unwrap_or(0).min(LONGEST) };
+    (natural.max(length(&column.title)), least.max(longest(&column.title)))
+}
+
+/// Letters of a word that stay together.
+const LONGEST: usize = 24;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Width of a table whose columns have all the room that they need.
+fn whole(table: &Table) -> usize {
+    let columns = 0..table.columns.len();
+    columns.map(|at| natural(table, at).0 + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+/// Widths of the shown columns, the widest made narrower until all fit; `None` if they cannot.
+fn widths(table: &Table, shown: &[usize], most: usize) -> Option<Vec<usize>> {
+    let (mut widths, least): (Vec<usize>, Vec<usize>) = shown.iter().map(|at| natural(table, *at)).unzip();
+    while widths.iter().sum::<usize>() + GAP * (widths.len() - 1) > most {
+        let widest = (0..widths.len()).filter(|at| widths[*at] > least[*at]).max_by_key(|at| widths[*at])?;
+        widths[widest] -= 1;
+    }
+    Some(widths)
+}
+
+fn rows(lines: &mut Vec<String>, table: &Table, shown: &[usize], widths: &[usize], colour: bool) {
+    let mut row = |cells: Vec<(&str, Option<&str>)>, bottom: bool| {
+        let broken = |(cell, width): (&(&str, Option<&str>), &usize)| match plain(cell.0) {
+            text if text.chars().count() <= *width => vec![text],
+            text => wrapped(&text, *width),
+        };
+        let parts: Vec<Vec<String>> = cells.iter().zip(widths).map(broken).collect();
+        let height = parts.iter().map(Vec::len).max().unwrap_or(0);
+        for at in 0..height {
+            let mut line = String::new();
+            for (((parts, (_, code)), column), width) in parts.iter().zip(&cells).zip(shown).zip(widths) {
+                let above = if bottom { height - parts.len() } else { 0 };
+                let text = at.checked_sub(above).and_then(|at| parts.get(at)).map_or("", String::as_str);
+                // Escape sequences take no space: pad by the length of the text itself.
+                let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+                let text = match code.filter(|_| colour && !text.is_empty()) {
+                    Some(code) => format!("\x1b[{code}m{text}\x1b[0m"),
+                    None => text.to_owned(),
+                };
+                let _ = if table.columns[*column].numbers {
+                    write!(line, "{pad}{text}  ")
+                } else {
+                    write!(line, "{text}{pad}  ")
+                };
+            }
+            lines.push(line.trim_end().to_owned());
+        }
     };
-    lines.push(line(&mut table.columns.iter().map(|column| (column.title, Some(FAINT)))));
-    for (row, texts) in table.rows.iter().zip(&texts) {
-        lines.push(line(&mut row.iter().zip(texts).map(|(cell, text)| (text.as_str(), code(cell)))));
+    row(shown.iter().map(|at| (table.columns[*at].title.as_str(), Some(FAINT))).collect(), true);
+    for cells in &table.rows {
+        row(shown.iter().map(|at| (cells[*at].text.as_str(), code(&cells[*at]))).collect(), false);
     }
 }
 

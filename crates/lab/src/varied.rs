@@ -13,20 +13,24 @@ pub(crate) const AXES: &[&str] =
 /// For each test the values of the parameters that differ among the tests, without those that are `known`:
 /// `parallel 8, window 512000`. Empty texts where none differs.
 pub(crate) fn varied(tests: &[&Test], known: &[&str]) -> Vec<String> {
-    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.parameters.keys()).collect();
-    let differs = |name: &str| tests.iter().any(|test| test.parameters.get(name) != tests[0].parameters.get(name));
-    let names = all.into_iter().filter(|name| !known.contains(&name.as_str()) && *name != PLANNED && differs(name));
-    let names: Vec<&String> = names.collect();
+    let mut names = varying(&tests.iter().map(|test| &test.parameters).collect::<Vec<_>>());
+    names.retain(|name| !known.contains(name));
     let value = |test: &Test, name: &str| test.parameters.get(name).map(|value| format!("{name} {value}"));
     tests.iter().map(|test| names.iter().filter_map(|name| value(test, name)).collect::<Vec<_>>().join(", ")).collect()
 }
 
-/// Names of the parameters, as few as needed, that tell tests of one name apart: sizes and the MTU before all others.
-pub(crate) fn differing<'a>(tests: &[&'a Parameters]) -> Vec<&'a String> {
-    let all: BTreeSet<&String> = tests.iter().flat_map(|test| test.keys()).collect();
-    let mut names: Vec<_> =
-        all.into_iter().filter(|name| tests.iter().any(|test| test.get(*name) != tests[0].get(*name))).collect();
+/// Names of the parameters in which tests differ: sizes and the MTU before all others.
+pub(crate) fn varying<'a>(tests: &[&'a Parameters]) -> Vec<&'a str> {
+    let all: BTreeSet<&str> = tests.iter().flat_map(|test| test.keys()).map(String::as_str).collect();
+    let differs = |name: &&str| *name != PLANNED && tests.iter().any(|test| test.get(*name) != tests[0].get(*name));
+    let mut names: Vec<&str> = all.into_iter().filter(differs).collect();
     names.sort_by_key(|name| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len()));
+    names
+}
+
+/// Of these names as few as are needed to tell the tests apart.
+pub(crate) fn differing<'a>(tests: &[&'a Parameters]) -> Vec<&'a str> {
+    let mut names = varying(tests);
     for at in (0..names.len()).rev() {
         let others = || names.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, name)| *name);
         let named: HashSet<_> = tests

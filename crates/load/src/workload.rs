@@ -94,7 +94,10 @@ pub(crate) fn count(all: &Parameters, name: &str, range: RangeInclusive<u64>, un
     match all.get(name).map(Parameter::count) {
         None => Ok(unsaid),
         Some(Some(n)) if range.contains(&n) => Ok(n),
-        Some(_) => Err(format!("{name}: give a number from {least} to {most}")),
+        Some(_) => {
+            let whole = if matches!(all.get(name), Some(Parameter::Number(_))) { "whole " } else { "" };
+            Err(format!("{name}: give a {whole}number from {least} to {most}"))
+        }
     }
 }
 

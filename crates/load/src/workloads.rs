@@ -100,6 +100,9 @@ mod tests {
             let error = workload.measure(&asked(list), &stop).unwrap_err();
             assert!(error.contains(told) && !error.contains('\n'), "{told}: {error}");
         }
+        let fraction = parameters([("io_bytes", 64_u32.into()), ("seconds", 0.3.into())]);
+        let error = stream::TCP_STREAM.measure(&fraction, &stop).unwrap_err();
+        assert_eq!(error, "seconds: give a whole number from 1 to 86400");
     }
 
     #[test]

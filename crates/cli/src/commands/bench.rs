@@ -18,6 +18,7 @@ use linerate_load::validity::Validity;
 use linerate_result::{RunResult, Timestamp};
 use linerate_rt::{cpus, monotonic_ns};
 use std::cell::RefCell;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -124,8 +125,10 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
 impl From<HistoryError> for Trouble {
     fn from(error: HistoryError) -> Self {
         match error {
-            HistoryError::Open { .. } => Self::usage(error.to_string()),
-            HistoryError::Write { .. } => Self::failed(error.to_string()),
+            HistoryError::Open { ref why, .. } if why.kind() != io::ErrorKind::StorageFull => {
+                Self::usage(error.to_string())
+            }
+            _ => Self::failed(error.to_string()),
         }
     }
 }

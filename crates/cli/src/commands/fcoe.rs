@@ -12,7 +12,7 @@ mod which;
 
 use super::{Command, control, parsed};
 use crate::trouble::Trouble;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::fcoe::CopyDirection;
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ enum What {
     /// Be a storage target until Ctrl-C: disks in memory, in files or behind NBD, for initiators on the same network.
     Target(target::Arguments),
     /// Show a target that runs: LUNs, initiators that are logged in and what they do, counters.
-    Show(control::Show),
+    Show(Shown),
     /// Change the LUNs of a target that runs.
     #[command(subcommand)]
     Lun(lun::What),
@@ -48,10 +48,19 @@ enum What {
     Write(copy::Arguments),
 }
 
+/// The target that is shown, named as `fcoe lun` does, or by NAME.
+#[derive(Args)]
+struct Shown {
+    #[command(flatten)]
+    target: lun::Target,
+    #[command(flatten)]
+    show: control::Show,
+}
+
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Target(arguments) => target::run(arguments),
-        What::Show(arguments) => target::show(&arguments),
+        What::Show(shown) => target::show(&shown.show.of(shown.target.i)),
         What::Lun(what) => lun::run(what),
         What::Discover(arguments) => discover::run(&arguments),
         What::Initiator(arguments) => initiator::run(&arguments),

@@ -4,7 +4,7 @@
 //! afterwards. What goes wrong with the index after that costs no result and no exit code: it is said on standard error.
 
 use super::shared::file;
-use crate::print::remark;
+use crate::print::{print, remark};
 use crate::trouble::Trouble;
 use linerate_lab::index::{self, Index, IndexError, Listed, Wanted};
 use linerate_lab::store::{self, StoreError};
@@ -73,6 +73,41 @@ impl Db {
         let folders = store::keep(runs).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
         runs.iter().zip(&folders).for_each(|(run, folder)| self.record(run, folder));
         Ok(folders)
+    }
+
+    /// Removes runs: all of them, or none if one is no run.
+    pub(super) fn remove(&self, words: &[String]) -> Result<(), Trouble> {
+        let mut found: Vec<(RunResult, Option<Listed>, Option<PathBuf>)> = Vec::new();
+        for word in words {
+            let (run, listed) = self.find(word)?;
+            let path = linerate_text::path::from_text(word);
+            let given = if path.is_file() { path.parent().map(Path::to_path_buf) } else { Some(path) };
+            let folder =
+                listed.as_ref().map_or(given, |listed| listed.folder.clone()).map(|folder| index::absolute(&folder));
+            // Two words may mean one run.
+            if !found.iter().any(|(known, ..)| (&known.run_id, known.start) == (&run.run_id, run.start)) {
+                found.push((run, listed, folder));
+            }
+        }
+        let mut index = self.look()?;
+        for (run, listed, folder) in found {
+            if let Some(folder) = &folder {
+                store::remove(folder, &run).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
+            }
+            let of = |listed: &Listed| listed.id == run.run_id && listed.start == run.start.to_string();
+            let wanted = || Wanted { begins: Some(run.run_id.clone()), ..Wanted::default() };
+            if let Some(index) = &mut index {
+                let listed = match listed {
+                    Some(listed) => Some(listed),
+                    None => index.list(&wanted()).map_err(failed)?.into_iter().find(of),
+                };
+                listed.map_or(Ok(()), |listed| index.remove(&listed)).map_err(failed)?;
+            }
+            let place =
+                folder.map_or_else(String::new, |folder| format!(" in {}", plain(&folder.display().to_string())));
+            print(&format!("removed run {}{place}\n", plain(&run.run_id)));
+        }
+        Ok(())
     }
 
     /// The run that a word means, and its entry in the index, if it was found there.

@@ -2,7 +2,7 @@
 
 use super::root::root;
 use super::shared::file;
-use super::{COMMANDS, Command, Reader, parsed};
+use super::{Command, Reader, commands, parsed};
 use crate::print::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
@@ -25,8 +25,10 @@ struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  linerate man ~/.local/share/man/man1
-  man linerate-fcoe-target";
+  linerate man ~/.cargo/share/man/man1
+  man linerate-fcoe-target
+
+`man` looks for pages beside each folder of the PATH: those of ~/.cargo/bin are in ~/.cargo/share/man.";
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let directory = &arguments.directory;
@@ -85,7 +87,7 @@ fn write(command: &clap::Command, pages: &mut Vec<Page>) -> io::Result<()> {
 
 /// The help of a command that reads its words itself.
 fn help_of_its_own(name: &str) -> Option<String> {
-    COMMANDS.iter().find(|command| command.name == name).and_then(|command| match command.reader {
+    commands().find(|command| command.name == name).and_then(|command| match command.reader {
         Reader::Itself { help, .. } => Some(help()),
         Reader::Clap { .. } => None,
     })

@@ -69,36 +69,67 @@ pub(crate) enum Reader {
     },
 }
 
-/// All commands, in the order of help.
-pub(crate) static COMMANDS: &[Command] = &[
-    qualify::COMMAND,
-    pkt_gen::COMMAND,
-    bridge::COMMAND,
-    switch::COMMAND,
-    ports::COMMAND,
-    stack::COMMAND,
-    fcoe::COMMAND,
-    dcb::COMMAND,
-    nic::COMMAND,
-    doctor::COMMAND,
-    profile::COMMAND,
-    stream::COMMAND,
-    iperf::COMMAND,
-    netperf::COMMAND,
-    netserver::COMMAND,
-    xdd::COMMAND,
-    sweep::COMMAND,
-    agent::COMMAND,
-    bench::COMMAND,
-    runs::COMMAND,
-    show::COMMAND,
-    compare::COMMAND,
-    report::COMMAND,
-    export::COMMAND,
-    import::COMMAND,
-    completions::COMMAND,
-    man::COMMAND,
+/// All commands by who needs them, in the order of help, each with an example; those whose help has one have none here.
+pub(crate) static GROUPS: &[(&str, &[(Command, &str)])] = &[
+    ("You begin here", &[(qualify::COMMAND, "linerate qualify xdp:eth0 xdp:eth1")]),
+    (
+        "You generate, capture or switch packets",
+        &[
+            (pkt_gen::COMMAND, ""),
+            (bridge::COMMAND, "linerate bridge -i packet:eth0 -i tap:tap0"),
+            (switch::COMMAND, ""),
+            (ports::COMMAND, "linerate ports"),
+        ],
+    ),
+    (
+        "You need sockets on a port",
+        &[
+            (stack::COMMAND, "linerate stack up -i tap:tap0 --addr 10.0.0.2/24 --addr fd00::2/64"),
+            (dcb::COMMAND, "linerate dcb up -i packet:eth1 --willing yes"),
+        ],
+    ),
+    (
+        "You serve disks",
+        &[(fcoe::COMMAND, "linerate fcoe target -i 'cable:san{1' --lun 0=ram:64M"), (xdd::COMMAND, "")],
+    ),
+    (
+        "You measure throughput",
+        &[
+            (stream::COMMAND, ""),
+            (iperf::COMMAND, ""),
+            (netperf::COMMAND, ""),
+            (netserver::COMMAND, ""),
+            (sweep::COMMAND, "linerate sweep emulex-netperf --remote root@host2 --to 10.0.0.2"),
+            (profile::COMMAND, "linerate profile tx"),
+            (bench::COMMAND, "linerate bench cable tcp-stream"),
+            (agent::COMMAND, "linerate agent --help    # `linerate sweep --remote` starts it by ssh"),
+        ],
+    ),
+    (
+        "You look after hosts",
+        &[
+            (doctor::COMMAND, "linerate doctor eth0 --for tcp --peer 10.0.0.2"),
+            (nic::COMMAND, "linerate nic set eth0 -tso gro rx-usecs=50 ring-rx=1024 mtu=9000"),
+        ],
+    ),
+    (
+        "You keep results",
+        &[
+            (runs::COMMAND, "linerate runs --last 10"),
+            (show::COMMAND, "linerate show last"),
+            (compare::COMMAND, "linerate compare 7761cc56 last --threshold 5"),
+            (report::COMMAND, "linerate report last --format md"),
+            (export::COMMAND, "linerate export last --format csv"),
+            (import::COMMAND, "linerate import iperf3.json"),
+        ],
+    ),
+    ("You set up a shell", &[(completions::COMMAND, ""), (man::COMMAND, "")]),
 ];
+
+/// All commands, in the order of help.
+pub(crate) fn commands() -> impl Iterator<Item = &'static Command> {
+    GROUPS.iter().flat_map(|(_, rows)| rows.iter().map(|(command, _)| command))
+}
 
 impl Command {
     /// A command whose words clap reads.
@@ -119,10 +150,16 @@ impl Command {
         }
     }
 
-    /// The command for clap's root.
-    pub(crate) fn syntax(&self) -> clap::Command {
+    /// The command for clap's root, with an example behind its help.
+    pub(crate) fn syntax(&self, example: &str) -> clap::Command {
         match &self.reader {
-            Reader::Clap { syntax, .. } => syntax().name(self.name),
+            Reader::Clap { syntax, .. } => {
+                let syntax = syntax().name(self.name);
+                let notes = syntax.get_after_help().map(ToString::to_string);
+                let example = (!example.is_empty()).then(|| format!("Example:\n  {example}"));
+                let after: Vec<String> = example.into_iter().chain(notes).collect();
+                syntax.after_help(after.join("\n\n"))
+            }
             Reader::Itself { about, help, flags, .. } => clap::Command::new(self.name)
                 .about(*about)
                 .override_help(help())

@@ -3,7 +3,7 @@
 use super::kept::Db;
 use super::shared::{conclude, file, place, stop_at_signals, typed};
 use super::{Command, parsed};
-use crate::print::colours;
+use crate::print::{colours, columns};
 use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
@@ -65,5 +65,5 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let mut progress = Progress::new();
     let run = qualify(&order, run, &stop, |step| progress.step(step));
     progress.clear();
-    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
+    conclude(&run, &text::render(&run, colours(), columns()), Some(place), parsed.json, &parsed.db)
 }

@@ -1,6 +1,8 @@
 //! The one command line that all commands make: parsing, help, errors, completions and man pages derive from it.
 
-use super::COMMANDS;
+use super::GROUPS;
+use crate::print::columns;
+use linerate_text::wrapped;
 
 pub(crate) const NAME: &str = "linerate";
 
@@ -18,14 +20,43 @@ Exit codes:
 
 /// The root command with all commands; runs none of them.
 pub(crate) fn root() -> clap::Command {
+    let rows = GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+    let commands: Vec<clap::Command> = rows.map(|(command, example)| command.syntax(example)).collect();
     let root = clap::Command::new(NAME)
         .bin_name(NAME)
         .about("Packets and blocks at line rate from user space, and the proof of it")
-        .version(env!("CARGO_PKG_VERSION"))
+        .version(crate::VERSION)
         .propagate_version(true)
+        .help_template(format!(
+            "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
+            listed(&commands)
+        ))
         .after_help(ENDS);
-    COMMANDS.iter().fold(root, |root, command| root.subcommand(command.syntax()))
+    root.subcommands(commands)
 }
+
+/// Column at which descriptions begin.
+const INDENT: usize = 15;
+
+/// The commands with their descriptions, by who needs them.
+fn listed(commands: &[clap::Command]) -> String {
+    let (mut text, mut commands) = (String::new(), commands.iter());
+    for (who, rows) in GROUPS {
+        text += &format!("{who}:\n");
+        for command in commands.by_ref().take(rows.len()) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            for (at, line) in wrapped(&about, columns().min(WIDEST).saturating_sub(INDENT)).iter().enumerate() {
+                let name = if at == 0 { command.get_name() } else { "" };
+                text += &format!("  {name:<width$}{line}\n", width = INDENT - 2);
+            }
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// Letters of the longest line of help.
+const WIDEST: usize = 100;
 
 #[cfg(test)]
 mod tests {

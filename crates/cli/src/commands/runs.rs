@@ -1,11 +1,11 @@
 //! `linerate runs`.
 
-use super::kept::{Db, failed};
+use super::kept::{Db, RUN, failed};
 use super::shared::{file, one_of};
 use super::{Command, parsed};
 use crate::print::{colours, print, remark};
 use crate::trouble::Trouble;
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, Subcommand};
 use linerate_lab::index::{Index, Wanted, json, render};
 use linerate_lab::store;
 use std::path::PathBuf;
@@ -18,7 +18,10 @@ pub(super) const COMMAND: Command = Command::by_clap("runs", Arguments::command,
 /// The list is an index of the runs' folders; `--reindex` makes it anew from them. A run whose folder is gone stays in it
 /// with its whole document.
 #[derive(Parser)]
+#[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
     /// Only the last N runs.
     #[arg(long, value_name = "N")]
     last: Option<usize>,
@@ -44,7 +47,24 @@ struct Arguments {
     db: Db,
 }
 
+#[derive(Subcommand)]
+enum Action {
+    /// Remove runs for good, without a question: their files (result, report, points) and their entries in the list.
+    ///
+    /// A folder goes, too, unless something else is in it. If one of them is no run, none is removed.
+    #[command(after_help = "Example:\n  linerate runs rm last 7761cc56")]
+    Rm {
+        #[arg(value_name = "RUN", help = RUN, required = true)]
+        runs: Vec<String>,
+        #[command(flatten)]
+        db: Db,
+    },
+}
+
 fn run(asked: Arguments) -> Result<ExitCode, Trouble> {
+    if let Some(Action::Rm { runs, db }) = &asked.action {
+        return db.remove(runs).map(|()| ExitCode::SUCCESS);
+    }
     if asked.reindex {
         return reindex(&asked);
     }

@@ -11,6 +11,7 @@ use linerate_load::resolve;
 use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
 use linerate_text::path::from_text;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -123,9 +124,19 @@ pub(super) fn conclude(
     Ok(ExitCode::from(run.exit_code()))
 }
 
+/// True for a disk without room: no other command line helps.
+pub(super) fn is_full(why: &std::io::Error) -> bool {
+    matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}
+
 /// Place for a result, opened before anything is measured: in `directory`, or in the default directory.
 pub(super) fn place(directory: Option<&Path>, run: &RunResult) -> Result<Place, Trouble> {
-    let refused = |e: StoreError| Trouble::usage(e.to_string());
+    let refused = |error: StoreError| match &error {
+        StoreError::Write { why, .. } | StoreError::Directory { why, .. } if is_full(why) => {
+            Trouble::failed(error.to_string())
+        }
+        _ => Trouble::usage(error.to_string()),
+    };
     let default = || store::default_directory(run);
     let directory = directory.map_or_else(default, |directory| Ok(directory.to_path_buf())).map_err(refused)?;
     Place::open(&directory).map_err(refused)

@@ -2,7 +2,7 @@
 
 use super::kept::{Db, RUN};
 use super::{Command, parsed};
-use crate::print::{colours, print};
+use crate::print::{colours, columns, print};
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use linerate_lab::text;
@@ -24,6 +24,6 @@ struct Arguments {
 
 fn run(asked: &Arguments) -> Result<ExitCode, Trouble> {
     let (run, _) = asked.db.find(&asked.run)?;
-    print(&if asked.json { run.to_json() } else { text::as_printed(&run, colours()) });
+    print(&if asked.json { run.to_json() } else { text::as_printed(&run, colours(), columns()) });
     Ok(ExitCode::SUCCESS)
 }

@@ -3,21 +3,22 @@
 use super::agent::Records;
 use super::kept::Db;
 use super::remote::OtherMachine;
-use super::shared::{conclude, file, one_of, place, stop_at_signals, typed};
+use super::shared::{conclude, file, is_full, one_of, place, stop_at_signals, typed};
 use super::{Command, parsed};
-use crate::print::{colours, print, remark};
+use crate::print::{colours, columns, print, remark};
 use crate::progress::Progress;
 use crate::trouble::Trouble;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Arg, CommandFactory, Parser};
+use linerate_host::shell::word;
 use linerate_lab::remote::Remote;
 use linerate_lab::sweep::{
     Confidence, Form, Order, Other, PRESETS, Plan, Point, Repeats, Store, SweepError, Via, measure, sweep,
 };
-use linerate_lab::{store, text};
+use linerate_lab::{environment, store, text};
 use linerate_load::WORKLOADS;
 use linerate_load::validity::watched;
-use linerate_result::{RunResult, Timestamp};
+use linerate_result::{Outcome, RunResult, Timestamp};
 use linerate_rt::Stop;
 use linerate_text::path::from_text;
 use std::ffi::OsStr;
@@ -228,6 +229,8 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
             Some(Remote::connect(far, &mtus, &records, &stop).map_err(Trouble::failed)?)
         }
     };
+    let go_on = go_on(words, &directory);
+    let mut begun = false;
     let mut progress = Progress::new();
     let mut measure = |point: &Point, stop: &Stop| {
         watched(plan.shared, || match &mut remote {
@@ -235,14 +238,55 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
             None => measure(point, stop),
         })
     };
-    let run = sweep(&plan, &mut measure, &directory, parsed.resume, command, &stop, |step| progress.step(step));
+    let run = sweep(&plan, &mut measure, &directory, parsed.resume, command.clone(), &stop, |step| {
+        if !std::mem::replace(&mut begun, true) {
+            begin(&directory, &command, &go_on, &parsed.db);
+        }
+        progress.step(step);
+    });
     progress.clear();
     let left = remote.map(Remote::end).unwrap_or_default();
     left.iter().for_each(|line| remark(&format!("linerate: {line}")));
     let run = run.map_err(refused)?;
-    conclude(&run, &text::render(&run, colours()), Some(place), parsed.json, &parsed.db)
+    let code = conclude(&run, &text::render(&run, colours(), columns()), Some(place), parsed.json, &parsed.db)?;
+    if run.outcome == Outcome::Partial {
+        remark(&format!("linerate sweep: not all of it is measured; go on with: {go_on}"));
+    }
+    Ok(code)
+}
+
+/// The command line that goes on with a sweep.
+fn go_on(words: &[String], directory: &Path) -> String {
+    let out = words.iter().any(|word| word == "--out" || word.starts_with("--out="));
+    let given = words.iter().filter(|word| *word != "--resume").map(word);
+    let mut line: Vec<String> = std::iter::once("linerate".to_owned()).chain(given).collect();
+    if !out {
+        line.extend(["--out".to_owned(), word(directory)]);
+    }
+    line.push("--resume".to_owned());
+    line.join(" ")
+}
+
+/// Puts a sweep that begins on the list of runs, so that it is there whatever ends it, with the command that goes on with it.
+fn begin(directory: &Path, command: &[String], go_on: &str, db: &Db) {
+    remark(&format!(
+        "linerate sweep: each measurement is kept in {}; if the sweep ends early, go on with: {go_on}",
+        word(directory)
+    ));
+    // What an earlier part of it has measured says more.
+    let Some(head) = Store::begun(directory).filter(|_| !directory.join(store::RESULT).exists()) else { return };
+    let mut run = RunResult::new(head.run_id, command.to_vec(), head.start);
+    run.environment = environment::read(&[]);
+    run.reasons = vec![format!("the sweep did not come to its end; go on with: {go_on}")];
+    match store::write_document(directory, &run) {
+        Ok(_) => db.record(&run, directory),
+        Err(why) => remark(&format!("linerate sweep: {}", linerate_text::plain(&why.to_string()))),
+    }
 }
 
 fn refused(error: SweepError) -> Trouble {
-    Trouble::usage(error.to_string())
+    match &error {
+        SweepError::System { why, .. } if is_full(why) => Trouble::failed(error.to_string()),
+        _ => Trouble::usage(error.to_string()),
+    }
 }

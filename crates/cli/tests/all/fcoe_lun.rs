@@ -52,7 +52,8 @@ fn luns_come_grow_and_go_while_the_target_runs() {
     disk(dir, "a disk", 6);
     let (code, said) = lun(&["resize", "3"]);
     assert!(code == 0 && said.contains("6291456 bytes"), "{said}");
-    let (_, shown) = fcoe(dir, &["show", &format!("cable:{name}{{1")]);
+    // A target is named alike in both; by NAME, too, where it is shown.
+    let (_, shown) = fcoe(dir, &["show", "-i", &format!("cable:{name}{{1")]);
     assert!(shown.contains("serial=S3, 6291456 bytes: ") && shown.contains("LUN 5: null:1G"), "{shown}");
     assert_eq!(listed(dir, &ours)[1], "3 6291456");
 

@@ -35,6 +35,7 @@ fn what_is_written_while_the_target_is_away_is_written_when_it_is_back() {
     let mut initiator = ours(&["initiator", "-i", &far, "--nbd", &address, "--wait", "sleep"], "export");
     target.kill();
     initiator.until("session is over");
+    assert_eq!(initiator.line_with("no address").trim_end(), "no address: the link is down");
     let written: Vec<u8> = (0..4_u32 << 18).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
     std::fs::write(path("image"), &written).unwrap();
     let uri = format!("nbd+unix:///?socket={nbd}");

@@ -68,8 +68,10 @@ fn commands() -> Vec<Vec<String>> {
     while at < all.len() {
         let path = all[at].clone();
         let text = help(&[path.iter().map(String::as_str).collect::<Vec<_>>(), vec!["--help"]].concat());
-        let list = text.split_once("Commands:\n").map_or("", |(_, list)| list);
-        for line in list.lines().take_while(|line| !line.is_empty()) {
+        // The root has a list for each kind of user.
+        let (begin, end) = if path.is_empty() { ("\n\n", "Options:\n") } else { ("Commands:\n", "\n\n") };
+        let list = text.split_once(begin).and_then(|(_, list)| list.split(end).next()).unwrap_or_default();
+        for line in list.lines() {
             let name = line.strip_prefix("  ").and_then(|line| line.split(' ').next()).unwrap_or_default();
             if !matches!(name, "" | "help") {
                 all.push([&path[..], &[name.to_owned()]].concat());
@@ -143,5 +145,59 @@ fn a_program_that_is_stood_in_for_has_help_and_version_of_its_own() {
         let line = String::from_utf8(wrong.stderr).unwrap();
         assert_eq!((wrong.status.code(), line.lines().count()), (Some(2), 1), "{line}");
         assert!(line.starts_with(&format!("{name}: --bogus: ")), "{line}");
+    }
+}
+
+/// The commit that was built stands behind the version, and in the runs that it measures.
+#[test]
+fn a_version_names_its_commit_and_runs_record_it() {
+    let version = help(&["--version"]);
+    let version = version.trim().strip_prefix("linerate ").unwrap();
+    let git = |words: &[&str]| {
+        let out = Command::new("git").args(words).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+        out.ok().filter(|out| out.status.success()).map(|out| String::from_utf8(out.stdout).unwrap().trim().to_owned())
+    };
+    let plain = env!("CARGO_PKG_VERSION").to_owned();
+    match git(&["ls-files", "--error-unmatch", "Cargo.toml"])
+        .and_then(|_| git(&["log", "-1", "--abbrev=12", "--format=%h %cs"]))
+    {
+        // The last commit may be later than the build of the program.
+        Some(commit) => {
+            let (_, commits) = version.split_once(" (").unwrap_or_else(|| panic!("{version}, not {commit}"));
+            let (hash, date) = commits.trim_end_matches(')').split_once(' ').unwrap();
+            assert_eq!(git(&["log", "-1", "--abbrev=12", "--format=%h %cs", hash]), Some(format!("{hash} {date}")));
+        }
+        None => assert_eq!(version, plain),
+    }
+    let home = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_linerate"));
+        command.args(words).env("HOME", home.path()).env_remove("XDG_DATA_HOME").output().unwrap()
+    };
+    assert!(run(&["pkt-gen", "-i", "null:", "-f", "tx", "-n", "1000", "--keep"]).status.success());
+    let document: serde_json::Value = serde_json::from_slice(&run(&["show", "last", "--json"]).stdout).unwrap();
+    assert_eq!(document["environment"]["linerate"], version);
+}
+
+#[test]
+fn commands_stand_in_the_groups_of_the_readme_and_each_has_an_example() {
+    let root = help(&[]);
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let groups: Vec<&str> =
+        readme.lines().filter_map(|line| line.strip_prefix("**You ")?.split(".**").next()).collect();
+    assert!(groups.len() > 4, "{groups:?}");
+    for group in groups {
+        assert!(root.contains(&format!("\nYou {group}:\n")), "{group}: {root}");
+    }
+    let names: Vec<String> = commands().into_iter().filter(|path| path.len() == 1).flatten().collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        let text = help(&[&name, "--help"]);
+        let (_, example) = text.split_once("Example").unwrap_or_else(|| panic!("{name}: {text}"));
+        let mut lines = example.trim_start_matches(['s', ':']).lines().map(str::trim_start);
+        assert!(lines.any(|line| line.starts_with(&format!("linerate {name}"))), "{name}: {example}");
+    }
+    for line in root.lines() {
+        assert!(line.chars().count() <= 104, "{line}");
     }
 }

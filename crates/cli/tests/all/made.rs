@@ -91,3 +91,26 @@ fn man_pages_are_written_named_and_without_fault() {
         assert!(text.contains("SYNOPSIS") && text.contains(env!("CARGO_PKG_VERSION")), "{page}: {text}");
     }
 }
+
+/// The README's line puts the pages where `man` looks for those of programs in ~/.cargo/bin.
+#[test]
+fn man_finds_the_pages_where_the_readme_puts_them() {
+    if !there("man") {
+        return;
+    }
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let line = readme.lines().find(|line| line.starts_with("linerate man ")).unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let bin = home.path().join(".cargo/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_linerate"), bin.join("linerate")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let script = format!("{line} >/dev/null && man -w linerate && man -w linerate-fcoe-target");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).env("HOME", home.path()).env("PATH", path).env_remove("MANPATH");
+    let out = shell.output().unwrap();
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success() && said.lines().count() == 2, "{said}{}", String::from_utf8_lossy(&out.stderr));
+    let pages = home.path().canonicalize().unwrap();
+    assert!(said.lines().all(|page| page.starts_with(pages.to_str().unwrap())), "{said}");
+}

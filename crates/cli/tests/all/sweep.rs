@@ -12,9 +12,16 @@ fn points(folder: &Path) -> usize {
     text.lines().count().saturating_sub(1)
 }
 
-/// Starts a sweep and kills it once so many points are stored.
-fn killed(words: &[&str], folder: &Path, after: usize) {
-    let mut sweep = Command::new(BINARY)
+/// A command with a data directory of its own: the index of runs is nobody else's.
+fn linerate(home: &Path) -> Command {
+    let mut command = Command::new(BINARY);
+    command.env("XDG_DATA_HOME", home.join("data"));
+    command
+}
+
+/// Starts a sweep in a folder of `home` and kills it once so many points are stored.
+fn killed(home: &Path, words: &[&str], folder: &Path, after: usize) {
+    let mut sweep = linerate(home)
         .args(words)
         .arg("--out")
         .arg(folder)
@@ -40,11 +47,18 @@ fn goes_on(via: &str) {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("sweep");
     let words = ["sweep", "t5-nic", "--via", via, "--repeats", "1", "--shared"];
-    killed(&words, &folder, 2);
+    killed(dir.path(), &words, &folder, 2);
     let kept = points(&folder);
     assert!(kept >= 2, "{kept} points");
     let first = std::fs::read_to_string(folder.join("points.ndjson")).unwrap();
-    let run = Command::new(BINARY).args(words).args(["--resume", "--json", "--out"]).arg(&folder).output().unwrap();
+    // It is on the list, and says how to go on.
+    let list = linerate(dir.path()).arg("runs").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.lines().count() == 2 && list.contains("partial") && list.contains("sweep t5-nic"), "{list}");
+    let shown = linerate(dir.path()).args(["show", "last"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("go on with: linerate sweep t5-nic") && shown.contains("--resume"), "{shown}");
+    let run = linerate(dir.path()).args(words).args(["--resume", "--json", "--out"]).arg(&folder).output().unwrap();
     let said = String::from_utf8_lossy(&run.stderr).into_owned();
     let document: Value = serde_json::from_slice(&run.stdout).unwrap();
     if let Some(why) = document["tests"][0]["skipped"].as_str() {
@@ -60,7 +74,10 @@ fn goes_on(via: &str) {
     assert!(last.starts_with(first.trim_end_matches(|c| c != '\n')), "points were changed");
     assert_eq!(points(&folder), 27);
     let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
-    assert!(page.contains("id=\"tcp-stream-goodput\"") && page.contains("published, at least"));
+    assert!(page.contains("<h3>TCP_STREAM, Throughput</h3>") && page.contains("<span>published</span>"));
+    let list = linerate(dir.path()).arg("runs").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert!(list.lines().count() == 2 && list.contains("pass"), "it is one run: {list}");
 }
 
 #[test]
@@ -87,7 +104,8 @@ fn sockets_that_a_preset_has_not_are_refused() {
         (&["sweep", "t5-fcoe", "--via", "stack"][..], "--via: t5-fcoe has no sockets"),
         (&["sweep", "t5-nic", "--via", "air"], "--via"),
     ] {
-        let run = Command::new(BINARY).args(words).output().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let run = linerate(home.path()).args(words).output().unwrap();
         let line = String::from_utf8(run.stderr).unwrap();
         assert_eq!((run.status.code(), line.lines().count()), (Some(2), 1), "{line}");
         assert!(line.contains(told), "{line}");
@@ -103,8 +121,8 @@ parameters = { via = "stack" }
 axes = { io_bytes = [1000, 64000] }
 "#;
 
-fn sweep(words: &[&str]) -> std::process::Output {
-    Command::new(BINARY).arg("sweep").args(words).output().unwrap()
+fn sweep(home: &Path, words: &[&str]) -> std::process::Output {
+    linerate(home).arg("sweep").args(words).output().unwrap()
 }
 
 #[test]
@@ -116,11 +134,11 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
     // On a busy machine it may be killed too late.
     let is_cut_short = (0..20).any(|_| {
         let _ = std::fs::remove_dir_all(&folder);
-        killed(&["sweep", file, "--shared"], &folder, 1);
+        killed(dir.path(), &["sweep", file, "--shared"], &folder, 1);
         (1..4).contains(&points(&folder))
     });
     assert!(is_cut_short, "{} measurements", points(&folder));
-    let run = sweep(&[file, "--out", at, "--resume", "--json", "--shared"]);
+    let run = sweep(dir.path(), &[file, "--out", at, "--resume", "--json", "--shared"]);
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(points(&folder), 4, "none was made twice");
     let document: Value = serde_json::from_slice(&run.stdout).unwrap();
@@ -139,7 +157,7 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
         ["tcp-stream-1000", "tcp-stream-64000", "tcp-stream-1000", "tcp-stream-64000"]
     );
     std::fs::write(file, PLAN.replace("64000", "32000")).unwrap();
-    let run = sweep(&[file, "--out", at, "--resume"]);
+    let run = sweep(dir.path(), &[file, "--out", at, "--resume"]);
     let line = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(2));
     assert!(line.contains("is of another sweep (mine, as its file was then, "), "{line}");
@@ -148,10 +166,7 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
 #[test]
 fn a_dry_run_prints_each_step_and_does_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let sweep = |words: &[&str]| {
-        let data = dir.path().join("data");
-        Command::new(BINARY).arg("sweep").args(words).env("XDG_DATA_HOME", data).output().unwrap()
-    };
+    let sweep = |words: &[&str]| sweep(dir.path(), words);
     for (words, points, told) in [
         (
             &["t5-nic"][..],
@@ -189,17 +204,80 @@ fn what_is_wrong_with_a_plan_is_said_before_anything_is_made() {
         (&["t5-nic", "--repeats", "3,10", "--out", at], "--repeats: give one number, or say by a confidence"),
         (&["t5-nic", "--repeats", "1,2,3", "--out", at], "--repeats: give one number, or the least and the most"),
         (&["t5-nic", "--repeats", "2,9", "--confidence", "95", "--out", at], "--confidence: give a level and a width"),
-        (&["t5-nix", "--out", at], "t5-nix: No such file or directory (os error 2); give one of t5-fcoe, "),
+        (&["t5-nix", "--out", at], "t5-nix: no such preset or file; did you mean t5-nic?"),
+        (&["none", "--out", at], "none: No such file or directory (os error 2); give one of t5-fcoe, "),
         (&["t5-nic", "--dry-run", "--out", at], "--dry-run"),
     ] {
-        let run = sweep(words);
+        let run = sweep(dir.path(), words);
         let line = String::from_utf8(run.stderr).unwrap();
         assert_eq!((run.status.code(), line.lines().count()), (Some(2), 1), "{line}");
         assert!(line.contains(told), "{told}: {line}");
     }
     std::fs::write(&path, PLAN).unwrap();
-    let run = sweep(&[file, "--quick", "--out", at]);
+    let run = sweep(dir.path(), &[file, "--quick", "--out", at]);
     let line = String::from_utf8(run.stderr).unwrap();
     assert!(run.status.code() == Some(2) && line.contains("--quick is for presets; write it in "), "{line}");
     assert!(!out.exists());
+}
+
+#[test]
+fn a_sweep_that_is_interrupted_says_how_to_go_on_and_that_line_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("plan.toml");
+    std::fs::write(&file, PLAN.replace("repeats = 2", "repeats = 20")).unwrap();
+    let mut command = linerate(dir.path());
+    command.args(["sweep", file.to_str().unwrap(), "--shared"]);
+    let mut process = crate::process::Process::start(command);
+    process.until("2/40 ");
+    process.signal("INT");
+    let ended = process.end();
+    assert_eq!(ended.code, Some(130), "{}", ended.said());
+    let last = ended.log.lines().last().unwrap();
+    let (_, line) = last.split_once("go on with: linerate ").unwrap_or_else(|| panic!("{}", ended.said()));
+    assert!(line.contains("--out ") && line.ends_with(" --resume"), "{line}");
+    // The line is one for a shell; what is left is not waited for.
+    let more = linerate(dir.path());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("exec '{BINARY}' {line}")]);
+    for (name, value) in more.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    let mut process = crate::process::Process::start(shell);
+    process.until("each measurement is kept in ");
+    process.signal("INT");
+    let again = process.end();
+    assert_eq!(again.code, Some(130), "{}", again.said());
+}
+
+#[test]
+fn runs_that_are_removed_are_gone_and_all_others_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| {
+        let out = linerate(dir.path()).args(words).output().unwrap();
+        (out.status.code(), String::from_utf8(out.stdout).unwrap(), String::from_utf8(out.stderr).unwrap())
+    };
+    for frames in ["1000", "2000", "3000"] {
+        assert_eq!(run(&["pkt-gen", "-i", "null:", "-f", "tx", "-n", frames, "--keep"]).0, Some(0));
+    }
+    let list = || -> Vec<(String, String)> {
+        let document: Value = serde_json::from_str(&run(&["runs", "--json"]).1).unwrap();
+        let text = |run: &Value, name: &str| run[name].as_str().unwrap().to_owned();
+        document["runs"].as_array().unwrap().iter().map(|run| (text(run, "id"), text(run, "folder"))).collect()
+    };
+    let kept = list();
+    assert_eq!(kept.len(), 3);
+    // Of a run and what is none, nothing is removed.
+    let (code, out, error) = run(&["runs", "rm", &kept[0].0, "nothing"]);
+    assert_eq!((code, out.as_str(), error.lines().count()), (Some(2), "", 1), "{error}");
+    assert_eq!(list(), kept);
+    // Another file keeps its folder.
+    let note = Path::new(&kept[0].1).join("note");
+    std::fs::write(&note, "mine").unwrap();
+    let (code, out, error) = run(&["runs", "rm", "last", &kept[0].0, &kept[1].1]);
+    assert_eq!((code, out.lines().count()), (Some(0), 2), "{out}{error}");
+    assert_eq!(list(), kept[2..]);
+    assert!(note.exists() && !note.with_file_name("result.json").exists() && !Path::new(&kept[1].1).exists());
+    assert!(Path::new(&kept[2].1).join("result.json").exists());
+    assert_eq!(run(&["runs", "--reindex"]).0, Some(0));
+    assert_eq!(list(), kept[2..]);
 }

@@ -149,7 +149,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("doctor nowhere0", "linerate doctor: nowhere0: ", "see the names in 'linerate nic list'"),
     ("doctor --for rain", "linerate doctor: --for rain: ", "give one of tcp, udp"),
     ("sweep", "linerate sweep: PLAN is missing", "give <PLAN>: a preset, or a file"),
-    ("sweep t5-fco", "linerate sweep: t5-fco: No such file", "give one of t5-fcoe, "),
+    ("sweep t5-fco", "linerate sweep: t5-fco: no such preset or file", "did you mean t5-fcoe?"),
     ("sweep t5-fcoe --quick --full", "linerate sweep: --quick: not together with --full", "give one of them"),
     ("sweep t5-fcoe --remote a@b", "linerate sweep: --remote: fcoe is not measured with", "leave it out"),
     ("sweep t5-nic --to 10.0.0.1", "linerate sweep: --remote is missing", "give --remote <USER@HOST>"),

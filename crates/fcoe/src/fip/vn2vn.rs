@@ -154,6 +154,12 @@ impl Vn2vn {
         }
     }
 
+    /// True while the link is up.
+    #[must_use]
+    pub fn has_link(&self) -> bool {
+        self.state != State::Off
+    }
+
     /// Processes a received frame: `ethernet` begins with its Ethernet header and may end with padding.
     pub fn handle(&mut self, now: u64, ethernet: &[u8], out: &mut impl Transmit) {
         self.counters.received += 1;

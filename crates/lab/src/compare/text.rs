@@ -21,10 +21,10 @@ pub fn render(compared: &Compared, colour: bool) -> String {
         format!("B/A with its interval: {}", INTERVALS),
         format!("Judged: {}", VERDICTS),
     ];
-    let mut table = Table::new(&["Test", "#A", "#B", "#B/A", "#Interval", "#Repeats", "Judged"]);
+    let mut table = Table::new(&["@Test", "#A", "#B", "#B/A", "#Interval", "#Repeats", "Judged"]);
     compared.pairs.iter().for_each(|pair| table.row(row(pair)));
-    section(&mut lines, "", &table, colour);
-    let mut table = Table::new(&["Series", "#Points", "#B/A", "#Interval", "Judged"]);
+    section(&mut lines, "", &table, colour, usize::MAX);
+    let mut table = Table::new(&["@Series", "#Points", "#B/A", "#Interval", "Judged"]);
     for series in &compared.series {
         let points = count(series.points as u64);
         let interval = interval(series.low, series.high);
@@ -38,7 +38,7 @@ pub fn render(compared: &Compared, colour: bool) -> String {
     }
     if !compared.series.is_empty() {
         lines.push(format!("Points that are too few to be judged alone, together: {METHOD}"));
-        section(&mut lines, "", &table, colour);
+        section(&mut lines, "", &table, colour, usize::MAX);
     }
     for (whose, list) in [("A", &compared.only_a), ("B", &compared.only_b)] {
         lines.extend(list.iter().map(|test| format!("only in {whose}: {}", plain(test))));

@@ -9,8 +9,17 @@ mod interface;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use linerate_result::{Environment, HugePages};
+
+/// Version of the program with its commit, which this crate is not built anew for.
+static VERSION: OnceLock<&str> = OnceLock::new();
+
+/// Sets the version of the program that measures, with its commit, for all runs of this process.
+pub fn built_as(version: &'static str) {
+    VERSION.get_or_init(|| version);
+}
 
 /// Reads the facts of this host and of the named interfaces. Interfaces that do not exist are left out.
 #[must_use]
@@ -31,7 +40,7 @@ fn read_under(root: &Path, interfaces: &[&str]) -> Environment {
     let cpuinfo = text(root, "proc/cpuinfo").unwrap_or_default();
     let meminfo = text(root, "proc/meminfo").unwrap_or_default();
     Environment {
-        linerate: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        linerate: Some(VERSION.get().unwrap_or(&env!("CARGO_PKG_VERSION")).to_string()),
         build: Some(env!("LINERATE_BUILD").to_owned()),
         host: text(root, "proc/sys/kernel/hostname").filter(|name| name != "(none)"),
         kernel: kernel(root),

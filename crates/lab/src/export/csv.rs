@@ -1,6 +1,6 @@
 //! A tidy table (RFC 4180): one figure a row, with its run, test, parameters and unit.
 //!
-//! `n` numbers repeats, `t_s` is a sample's time. Repeats that do not count are named `discarded`. Numbers are written
+//! `n` numbers repeats and samples, `t_s` is a sample's time. Repeats that do not count are named `discarded`. Numbers are written
 //! with all their digits.
 
 use std::fmt::Write as _;
@@ -53,7 +53,7 @@ impl Rows<'_> {
 
     fn write(&self, text: &mut String) {
         let test = self.test;
-        let unit = crate::facts::unit(test);
+        let unit = crate::view::unit(test);
         if let Some(value) = &test.value {
             self.summary(text, "", value);
         }
@@ -61,9 +61,9 @@ impl Rows<'_> {
             let metric = if repeat.valid { "repeat" } else { "discarded" };
             self.row(text, metric, (&format!("{n}"), ""), &unit, repeat.value);
         }
-        for sample in &test.samples {
+        for (sample, n) in test.samples.iter().zip(1..) {
             let at = sample.t_s.known().map(|t| t.to_string()).unwrap_or_default();
-            self.row(text, "sample", ("", &at), &unit, sample.value);
+            self.row(text, "sample", (&format!("{n}"), &at), &unit, sample.value);
         }
         test.further.iter().for_each(|(name, of)| self.summary(text, name, of));
         for stage in &test.stages {

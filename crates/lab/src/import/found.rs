@@ -262,7 +262,7 @@ impl Found {
             }
             for alike in named.into_values() {
                 let tests: Vec<&Parameters> = alike.iter().map(|place| &self.tests[*place].test.parameters).collect();
-                let names: Vec<String> = differing(&tests).into_iter().cloned().collect();
+                let names: Vec<String> = differing(&tests).into_iter().map(str::to_owned).collect();
                 for place in &alike {
                     let test = &mut self.tests[*place].test;
                     for name in &names {

@@ -101,6 +101,15 @@ impl Index {
         add().map_err(|why| IndexError::of(path, why))
     }
 
+    /// Takes a run off the list, with its document; all others stay.
+    ///
+    /// # Errors
+    /// [`IndexError`]; the database is then as it was.
+    pub fn remove(&mut self, listed: &Listed) -> Result<(), IndexError> {
+        let removed = self.db.execute("DELETE FROM runs WHERE run = ?1 AND id = ?2", params![listed.row, listed.id]);
+        removed.map(drop).map_err(|why| IndexError::of(&self.path, why))
+    }
+
     /// The whole document of a run. Its folder's `result.json` counts, if the folder still holds this run.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ const COMMAND: usize = 60;
 /// One line a run, below one heading; nothing for no runs.
 #[must_use]
 pub fn render(list: &[Listed], colour: bool) -> String {
-    let mut table = Table::new(&["Run", "Start (UTC)", "Outcome", "#Tests", "First figure", "Host", "Command"]);
+    let mut table = Table::new(&["@Run", "Start (UTC)", "Outcome", "#Tests", "First figure", "Host", "Command"]);
     for listed in list {
         let tone = match listed.outcome.as_str() {
             "pass" => Tone::Good,
@@ -32,7 +32,7 @@ pub fn render(list: &[Listed], colour: bool) -> String {
         ]);
     }
     let mut lines = Vec::new();
-    section(&mut lines, "", &table, colour);
+    section(&mut lines, "", &table, colour, usize::MAX);
     lines.iter().skip(1).map(|line| line.clone() + "\n").collect()
 }
 

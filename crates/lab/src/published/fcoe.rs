@@ -46,7 +46,7 @@ pub fn setup() -> Result<String, TableError> {
     TABLE.rows().map(|rows| rows.setup)
 }
 
-/// Comparison of a sweep's points with the published throughput and IOPS of the same request size and mix, whatever the
+/// Comparison of a sweep's points with the published throughput, IOPS and processor time of the same request size and mix, whatever the
 /// wire: the published port had 40 Gb/s in each direction.
 pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
     let (rows, setup) = (t5_fcoe()?, setup()?);
@@ -66,6 +66,9 @@ pub fn compare(tests: &[Test]) -> Result<Vec<Comparison>, TableError> {
         }
         if let Some(iops) = test.further.get("iops") {
             add("IOPS", Unit::Iops, row.iops, iops.median);
+        }
+        if let Some(cpu) = test.further.get("cpu") {
+            add("the target's processor time", Unit::PerCent, row.cpu_percent, cpu.median);
         }
     }
     Ok(comparisons)

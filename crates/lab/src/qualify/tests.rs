@@ -173,5 +173,5 @@ fn storage_is_measured_beside_the_published_table() {
     let ids: Vec<_> = tests.iter().map(|test| test.id.as_str()).collect();
     assert_eq!(ids, ["fcoe-unlimited-read-512", "fcoe-unlimited-write-512"], "the third was interrupted");
     assert!(tests.iter().all(|test| test.counters.total("errors") == Some(0) && test.value.is_some()), "{tests:?}");
-    assert_eq!(published::fcoe::compare(&tests).unwrap().len(), 4);
+    assert_eq!(published::fcoe::compare(&tests).unwrap().len(), 6);
 }

@@ -3,16 +3,16 @@
 use maud::{Markup, html};
 
 pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+    pub(super) id: String,
+    pub(super) title: String,
     /// Class: `screen` for a section left out on paper, `figure` for a drawing, or empty.
     pub(super) class: &'static str,
     pub(super) body: Markup,
 }
 
 impl Section {
-    pub(super) fn new(id: &'static str, title: &'static str, body: Markup) -> Self {
-        Self { id, title, class: "", body }
+    pub(super) fn new(id: &str, title: &str, body: Markup) -> Self {
+        Self { id: id.to_owned(), title: title.to_owned(), class: "", body }
     }
 }
 

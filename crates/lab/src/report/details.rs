@@ -1,25 +1,25 @@
 //! All details of each test, collapsed.
 
-use linerate_result::{RunResult, Test, Unit};
+use linerate_result::{Test, Unit};
 use maud::{Markup, html};
 
-use super::tables::{pairs, ports, table};
+use super::drawn::{pairs, ports, table};
 use crate::facts;
-use crate::fcoe::WORKLOAD;
 use crate::quantity::{count, value};
 use crate::table::anchor;
 use crate::tables;
+use crate::view::{self, View, with_sense};
 
-pub(super) fn tests(run: &RunResult) -> Option<Markup> {
-    (!run.tests.is_empty()).then(|| html! { @for (index, one) in run.tests.iter().enumerate() { (test(index, one)) } })
+pub(super) fn tests(view: &View<'_>) -> Option<Markup> {
+    let tests = || view.run.tests.iter().zip(&view.labels).enumerate();
+    (!view.run.tests.is_empty()).then(|| html! { @for (index, (one, label)) in tests() { (test(index, one, label)) } })
 }
 
-fn test(index: usize, test: &Test) -> Markup {
-    let title = if test.title.is_empty() { &test.id } else { &test.title };
+fn test(index: usize, test: &Test, label: &str) -> Markup {
     html! {
         details class="test" {
             summary {
-                span { (title) }
+                span { (with_sense(label, &view::unit(test))) }
                 span class="number" {
                     @match (&test.skipped, &test.value) {
                         (Some(_), _) => "skipped",
@@ -47,7 +47,7 @@ fn test(index: usize, test: &Test) -> Markup {
                     (pairs(&further))
                 }
                 @for (timed, latency) in test.latencies() {
-                    @let what = if test.workload == WORKLOAD { "requests" } else { "frames" };
+                    @let what = if test.wire_bytes.is_none() { "requests" } else { "frames" };
                     h4 { "Latency" (timed) " of " (count(latency.count)) " " (what) }
                     @let quantiles: Vec<_> = latency.quantiles().into_iter().chain([("mean", latency.mean)])
                         .map(|(name, ns)| (name, value(ns, &Unit::Ns))).collect();

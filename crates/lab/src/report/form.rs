@@ -5,6 +5,7 @@ use linerate_result::RunResult;
 use super::chart::conditions;
 use super::{CHARTS, STYLE, markdown};
 use crate::export::EXPORTS;
+use crate::view::View;
 
 pub struct Form {
     /// Name on the command line, and ending of the file's name.
@@ -34,13 +35,14 @@ const GAP: f64 = 32.0;
 fn svg(run: &RunResult) -> Result<String, String> {
     let mut below = 0.0;
     let mut parts = Vec::new();
+    let view = View::of(run);
     for chart in CHARTS {
-        if let Some((part, height)) = chart.alone(run, below) {
+        if let Some((part, height)) = chart.alone(&view, below) {
             parts.push(part);
             below += height + GAP;
         }
     }
-    parts.extend(conditions::alone(run, &mut below, GAP));
+    parts.extend(conditions::alone(&view, &mut below, GAP));
     if parts.is_empty() {
         return Err("no chart of it has enough points; the tables are in html and md".to_owned());
     }

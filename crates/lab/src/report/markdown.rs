@@ -6,11 +6,13 @@
 use linerate_result::{RunResult, Test};
 
 use crate::table::Table;
-use crate::{facts, fcoe, quantity, tables};
+use crate::view::View;
+use crate::{facts, quantity, tables};
 use linerate_text::plain;
 
 pub(super) fn render(run: &RunResult) -> String {
-    let mut text = format!("# {}\n\n", escaped(&facts::headline(run)));
+    let view = View::of(run);
+    let mut text = format!("# {}\n\n", escaped(&facts::headline(&view).line));
     text += &format!("**{}**: {}\n", run.outcome.word(), escaped(&facts::verdict(run)));
     let away = facts::thrown_away(run);
     list(&mut text, "", away.into_iter().chain(run.reasons.iter().cloned()));
@@ -21,14 +23,14 @@ pub(super) fn render(run: &RunResult) -> String {
     let ports = facts::ports(run.tests.iter().flat_map(|test| &test.ports));
     let ports = ports.iter().map(|alike| [&alike.names.join(", "), alike.path, &alike.shape].join("; "));
     list(&mut text, "Ports", ports);
-    section(&mut text, "Results", &tables::summary(run));
-    section(&mut text, "Beside the figures", &tables::further(run));
-    section(&mut text, "FCoE, beside the published table", &fcoe::beside(run));
-    section(&mut text, "Compared", &tables::comparisons(run, |test| test.workload != fcoe::WORKLOAD));
-    section(&mut text, "Ledgers", &tables::ledgers(run));
-    section(&mut text, "Processor time", &tables::cpu(run));
+    for titled in tables::all(&view) {
+        section(&mut text, &titled.title, &titled.table);
+        if !titled.alike.is_empty() {
+            text += &format!("\nEach with {}.\n", escaped(&titled.alike));
+        }
+    }
     let line = |(test, text): (&Test, &String)| format!("{}: {text}", test.id);
-    list(&mut text, "Warnings", facts::warnings(run).into_iter().map(line));
+    list(&mut text, "Warnings", facts::warnings(&view).into_iter().map(line));
     let skipped = run.tests.iter().filter_map(|test| Some((test, test.skipped.as_ref()?)));
     list(&mut text, "Skipped", skipped.map(line));
     text
@@ -48,7 +50,7 @@ fn section(text: &mut String, title: &str, table: &Table) {
     }
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     *text += &format!("\n## {title}\n\n");
-    *text += &row(table.columns.iter().map(|column| escaped(column.title)).collect());
+    *text += &row(table.columns.iter().map(|column| escaped(&column.title)).collect());
     *text += &row(table.columns.iter().map(|column| if column.numbers { "---:" } else { "---" }.to_owned()).collect());
     for cells in &table.rows {
         let cell = |cell: &crate::table::Cell| match &cell.note {

@@ -7,10 +7,10 @@
 mod chart;
 mod contents;
 mod details;
+mod drawn;
 mod form;
 mod markdown;
 mod parts;
-mod tables;
 
 use linerate_result::RunResult;
 use maud::{DOCTYPE, PreEscaped, html};
@@ -18,40 +18,43 @@ use maud::{DOCTYPE, PreEscaped, html};
 pub use chart::{CHARTS, Chart};
 pub use form::{FORMS, Form};
 
-use crate::facts;
+use crate::view::View;
+use crate::{facts, tables};
 use contents::Section;
 
 /// The style sheet is a constant of this program, so it need not be escaped.
 const STYLE: PreEscaped<&str> = PreEscaped(include_str!("style.css"));
 
-/// All sections that have content, in the order of the page: pictures before the table of all that is in them.
-fn sections(run: &RunResult) -> Vec<Section> {
+/// All sections that have content, in the order of the page: pictures before the tables of all that is in them.
+fn sections(view: &View<'_>) -> Vec<Section> {
     let mut all: Vec<Section> = Vec::new();
     for chart in CHARTS {
         let section = |body| Section { class: chart.class(), ..Section::new(chart.id, chart.title, body) };
-        all.extend(chart.body(run).map(section));
+        all.extend(chart.body(view).map(section));
     }
     all.extend(
-        chart::conditions::body(run)
+        chart::conditions::body(view)
             .map(|body| Section { class: "figure", ..Section::new("by-condition", "Figures by condition", body) }),
     );
-    all.extend(parts::results(run).map(|body| Section::new("results", "Results", body)));
-    all.extend(parts::sweep(run).map(|body| Section::new("fcoe", "FCoE, beside the published table", body)));
-    all.extend(parts::further(run).map(|body| Section::new("further", "Beside the figures", body)));
-    all.extend(parts::streams(run).map(|body| Section::new("streams", "Streams", body)));
-    all.extend(parts::ledgers(run).map(|body| Section::new("ledgers", "What became of every frame", body)));
-    let screen = |id, title, body| Section { class: "screen", ..Section::new(id, title, body) };
-    all.extend(parts::cpu(run).map(|body| screen("cpu", "Processor time", body)));
+    // Comparisons have a chart, with their table.
+    for titled in tables::all(view).iter().filter(|titled| titled.id != "beside") {
+        let class = if titled.id == "cpu" { "screen" } else { "" };
+        all.push(Section { class, ..Section::new(&titled.id, &titled.title, parts::titled(view, titled)) });
+    }
+    let run = view.run;
     all.extend(parts::setup(run).map(|body| Section::new("setup", "Ports and interfaces", body)));
     all.extend(parts::skipped(run).map(|body| Section::new("skipped", "Skipped", body)));
-    all.extend(details::tests(run).map(|body| screen("tests", "Tests in detail", body)));
+    let details = |body| Section { class: "screen", ..Section::new("tests", "Tests in detail", body) };
+    all.extend(details::tests(view).map(details));
     all
 }
 
 #[must_use]
 pub fn render(run: &RunResult) -> String {
-    let title = format!("{} – linerate", facts::headline(run));
-    let sections = sections(run);
+    let view = View::of(run);
+    let headline = facts::headline(&view);
+    let title = format!("{} – linerate", headline.line);
+    let sections = sections(&view);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -64,10 +67,10 @@ pub fn render(run: &RunResult) -> String {
                 style { (STYLE) }
             }
             body {
-                header { (parts::header(run)) (parts::machine(run)) (contents::list(&sections)) }
+                header { (parts::header(run, &headline)) (parts::machine(run)) (contents::list(&sections)) }
                 main {
-                    (parts::tiles(run))
-                    (parts::warnings(run))
+                    (parts::tiles(&view))
+                    (parts::warnings(&view))
                     @for section in &sections { (contents::section(section)) }
                 }
                 footer { (parts::footer(run)) }

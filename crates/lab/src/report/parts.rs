@@ -3,12 +3,15 @@
 use linerate_result::{Interface, Kind, Outcome, RunResult, SCHEMA, Summary, Test, Unit, VERSION};
 use maud::{Markup, html};
 
-use super::tables::{pairs, ports, table};
+use super::drawn::{pairs, ports, table};
+use crate::facts::Headline;
 use crate::quantity::{UNKNOWN, count, duration, ratio, value};
-use crate::{facts, fcoe, proofs, published, streams, tables};
+use crate::tables::Titled;
+use crate::view::View;
+use crate::{facts, proofs, published};
 
 /// Headline and verdict.
-pub(super) fn header(run: &RunResult) -> Markup {
+pub(super) fn header(run: &RunResult, headline: &Headline) -> Markup {
     let (class, sign) = match run.outcome {
         Outcome::Pass => ("pass", "✓"),
         Outcome::Failed => ("failed", "✕"),
@@ -17,35 +20,11 @@ pub(super) fn header(run: &RunResult) -> Markup {
     };
     html! {
         p class="eyebrow" { "linerate" span { (run.start.readable()) } span { (duration(run.elapsed_s)) } span { "run " (run.run_id) } }
-        @match (facts::first_rate(run), fcoe::summary(run)) {
-            (Some((test, summary)), _) => {
-                @let doubtful = test.counted().few();
-                h1 class=[doubtful.then_some("doubtful")] { (value(summary.median, &Unit::Pps)) }
-                p class=(if doubtful { "lead doubtful" } else { "lead" }) { (facts::standing(test)) }
-                p class="under" { (about(test)) @if !test.ports.is_empty() { ", " (facts::route(&test.ports)) } }
-            },
-            (None, Some(sweep)) if let Some(range) = sweep.range() => {
-                h1 { (range) }
-                p class="lead" { (sweep.about()) }
-                p class="under" { @for span in &sweep.spans { (span.line()) br; } }
-            },
-            _ if let Some(sweep) = streams::summary(run) => {
-                    h1 { (sweep.headline()) }
-                    p class="lead" { (sweep.about()) }
-                    p class="under" { @for line in &sweep.lines { (line) br; } }
-                },
-                _ if let Some(proofs) = proofs::summary(run) => {
-                    h1 { (proofs.headline) }
-                    p class="lead" { "each measured in rounds with the change and without it, in turns" }
-                    p class="under" { @for line in &proofs.lines { (line) br; } }
-                },
-                _ if let Some((test, figure)) = facts::first_figure(run) => {
-                    h1 { (value(figure.median, &figure.unit)) }
-                    p class="lead" { (facts::standing(test)) }
-                    p class="under" { (about(test)) }
-                },
-                _ => h1 { (facts::headline(run)) },
+        h1 class=[headline.doubtful.then_some("doubtful")] { (headline.figure) }
+        @if !headline.lead.is_empty() {
+            p class=(if headline.doubtful { "lead doubtful" } else { "lead" }) { (headline.lead) }
         }
+        @if !headline.under.is_empty() { p class="under" { @for line in &headline.under { (line) br; } } }
         div class=(format!("verdict {class}")) {
             span class="badge" { span aria-hidden="true" { (sign) } " " (run.outcome.word()) }
             div {
@@ -57,29 +36,18 @@ pub(super) fn header(run: &RunResult) -> Markup {
     }
 }
 
-/// Description of a test in one line: its title, and the paths that its ports actually use.
-fn about(test: &Test) -> String {
-    let mut paths: Vec<&str> = Vec::new();
-    for port in &test.ports {
-        if !port.path.is_empty() && !paths.contains(&port.path.as_str()) {
-            paths.push(&port.path);
-        }
-    }
-    let title = if test.title.is_empty() { &test.id } else { &test.title };
-    if paths.is_empty() { title.clone() } else { format!("{title}. Path: {}", paths.join("; ")) }
-}
-
 /// The machine; shown before any figure.
 pub(super) fn machine(run: &RunResult) -> Markup {
     html! { section class="machine" aria-label="Measured on" { (pairs(&facts::machine(run))) } }
 }
 
 /// Four figures at a glance.
-pub(super) fn tiles(run: &RunResult) -> Markup {
-    let first = facts::first_rate(run);
-    let of = |(test, _): (&Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
+pub(super) fn tiles(view: &View<'_>) -> Markup {
+    let run = view.run;
+    let first = facts::first_figure(run);
+    let of =
+        |(_, test, _): (usize, &Test, &Summary)| run.comparisons.iter().find(|comparison| comparison.test == test.id);
     let compared = first.map_or(run.comparisons.first(), of);
-    let sweep = fcoe::summary(run).filter(|_| first.is_none());
     let proofs = proofs::summary(run);
     let latency = run.tests.iter().find_map(|test| Some((test, test.latency.as_ref()?)));
     let left = facts::unexplained(run);
@@ -97,22 +65,18 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
                     Some(Kind::Peer) => "Beside a peer",
                     _ => "Beside published",
                 }) }
-                @match (sweep, compared) {
+                @match compared {
                     _ if let Some(proofs) = proofs => {
                         p class="figure" { (proofs.helps) }
                         p { "of " (proofs.tried) " tried" }
                     },
-                    (Some(sweep), _) => {
-                        p class="figure" { (sweep.range().unwrap_or_else(|| UNKNOWN.to_owned())) }
-                        p { (sweep.about()) }
-                    },
-                    (None, Some(c)) => {
+                    Some(c) => {
                         @let test = run.tests.iter().find(|test| test.id == c.test);
                         @let doubtful = test.is_some_and(|test| test.counted().few());
                         p class=(if doubtful { "figure doubtful" } else { "figure" }) { (ratio(c.ratio)) }
                         p { (value(c.value, &c.unit)) ", " (c.name) @if let Some(test) = test { "; " (test.counted()) " repeats" } }
                     },
-                    (None, None) => { p class="figure quiet" { (UNKNOWN) } p { "nothing to compare with" } },
+                    None => { p class="figure quiet" { (UNKNOWN) } p { "nothing to compare with" } },
                 }
             }
             div {
@@ -140,8 +104,8 @@ pub(super) fn tiles(run: &RunResult) -> Markup {
 }
 
 /// Warnings; shown before the figures.
-pub(super) fn warnings(run: &RunResult) -> Markup {
-    let warnings = facts::warnings(run);
+pub(super) fn warnings(view: &View<'_>) -> Markup {
+    let warnings = facts::warnings(view);
     html! {
         @if !warnings.is_empty() {
             section class="warnings" aria-label="Warnings" {
@@ -192,42 +156,19 @@ fn offloads(interface: &Interface) -> Markup {
     }
 }
 
-/// Table of a sweep's points beside the published ones.
-pub(super) fn sweep(run: &RunResult) -> Option<Markup> {
-    let beside = fcoe::beside(run);
-    (!beside.rows.is_empty()).then(|| html! {
-        p class="reading" {
-            "MB/s (10⁶ bytes a second) and IOPS are all initiators' together, 50/50 counts both directions. CPU is the \
-             target's, per cent of all its cores. "
-            @if let Ok(setup) = published::fcoe::setup() { "Published: " (setup) }
+/// A table and how to read it; below rates of frames the published ones, and processor time folded.
+pub(super) fn titled(view: &View<'_>, titled: &Titled) -> Markup {
+    let frames =
+        facts::first_figure(view.run).filter(|(_, _, figure)| titled.id == "results" && figure.unit == Unit::Pps);
+    html! {
+        @if !titled.alike.is_empty() { p class="reading" { "Each with " (titled.alike) "." } }
+        @if !titled.reading.is_empty() { p class="reading" { (titled.reading) } }
+        @if titled.id == "cpu" {
+            details { summary { (titled.table.rows.len()) " threads" } (table(&titled.table, &titled.title)) }
+        } @else {
+            (table(&titled.table, &titled.title))
         }
-        (table(&beside, "FCoE, beside the published table"))
-    })
-}
-
-pub(super) fn streams(run: &RunResult) -> Option<Markup> {
-    let beside = streams::beside(run);
-    (!beside.rows.is_empty()).then(|| html! {
-        p class="reading" {
-            "Goodput: bits that arrived per second, without headers, all streams together, both directions if there are two; \
-             higher is better. CPU: processor time of the threads of the test at the end that asks for it, and at the other \
-             one, per cent of one core; with the kernel's sockets, work that the kernel does in interrupts is not in it."
-        }
-        (table(&beside, "Streams"))
-    })
-}
-
-/// Table of every test's value beside the published figures.
-pub(super) fn results(run: &RunResult) -> Option<Markup> {
-    let summary = tables::summary(run);
-    (!summary.rows.is_empty()).then(|| html! {
-        p class="reading" {
-            "Medians of the repeats that count, with the least and the greatest of them; rates are sums over the sending \
-             ports. A repeat does not count if the time from core to core changed meanwhile. Amber, “only”: repeats were \
-             thrown away, and fewer than three or fewer than half are left."
-        }
-        (table(&summary, "Results"))
-        @if let (Some(_), Ok(figures)) = (facts::first_rate(run), published::t5_netmap()) {
+        @if let (Some(_), Ok(figures)) = (frames, published::t5_netmap()) {
             p class="reading" {
                 "Published for 64-byte frames: "
                 @for (index, figure) in figures.iter().enumerate() {
@@ -237,41 +178,7 @@ pub(super) fn results(run: &RunResult) -> Option<Markup> {
                 @if let Some(figure) = figures.first() { ". " (figure.source) }
             }
         }
-    })
-}
-
-/// Table of what was measured beside each test's figure.
-pub(super) fn further(run: &RunResult) -> Option<Markup> {
-    let further = tables::further(run);
-    (!further.rows.is_empty()).then(|| {
-        html! {
-            p class="reading" { "Medians of the repeats. Here is the end that wrote the log, there the other one." }
-            (table(&further, "Beside the figures"))
-        }
-    })
-}
-
-pub(super) fn ledgers(run: &RunResult) -> Option<Markup> {
-    let ledgers = tables::ledgers(run);
-    (!ledgers.rows.is_empty()).then(|| html! {
-        p class="reading" {
-            "All columns count frames. offered = sent + refused; sent = received + dropped + in flight. Each term is counted \
-             where it happens; what they leave over, on either side, is unexplained."
-        }
-        (table(&ledgers, "Ledgers"))
-    })
-}
-
-/// Processor time, collapsed.
-pub(super) fn cpu(run: &RunResult) -> Option<Markup> {
-    let cpu = tables::cpu(run);
-    (!cpu.rows.is_empty()).then(|| html! {
-        p class="reading" {
-            "Seconds of a core that each thread took, all repeats of a test together. A thread that polls is always busy; the \
-             last column says how often it found work."
-        }
-        details { summary { (cpu.rows.len()) " threads" } (table(&cpu, "Processor time")) }
-    })
+    }
 }
 
 /// Tests that did not run, with the reasons.

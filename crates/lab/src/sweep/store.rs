@@ -6,7 +6,7 @@ use super::Plan;
 use linerate_result::{Test, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -110,6 +110,15 @@ impl Store {
             (false, true) => Err(SweepError::Nothing(directory.into())),
             _ => Ok(()),
         }
+    }
+
+    /// Head of the sweep whose file is in a directory.
+    #[must_use]
+    pub fn begun(directory: &Path) -> Option<Head> {
+        let file = File::open(directory.join(POINTS)).ok()?;
+        let mut line = String::new();
+        io::BufReader::new(file.take(LARGEST)).read_line(&mut line).ok()?;
+        serde_json::from_str(&line).ok()
     }
 
     /// Begins the file of a sweep in `directory`, which is made if missing; or, to resume, continues the existing file.

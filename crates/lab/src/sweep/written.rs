@@ -9,7 +9,7 @@ use linerate_load::{WORKLOADS, Workload};
 use linerate_result::{Parameter, Parameters};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::Duration;
 use toml::Spanned;
@@ -70,8 +70,16 @@ impl Plan {
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut bytes = Vec::new();
         std::fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(|e| {
-            let presets = PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
-            format!("{}: {e}; give one of {presets}, or a file with a plan", path.display())
+            let names = || PRESETS.iter().map(|preset| preset.name);
+            let meant =
+                linerate_text::nearest(&path.to_string_lossy(), names()).filter(|_| e.kind() == ErrorKind::NotFound);
+            match meant {
+                Some(meant) => format!("{}: no such preset or file; did you mean {meant}?", path.display()),
+                None => {
+                    let presets = names().collect::<Vec<_>>().join(", ");
+                    format!("{}: {e}; give one of {presets}, or a file with a plan", path.display())
+                }
+            }
         })?;
         if bytes.len() as u64 > LONGEST {
             return Err(format!("{}: longer than {LONGEST} bytes; give a file with a plan", path.display()));
@@ -293,6 +301,16 @@ io_bytes = 1000
         assert!(
             told.contains("\n4. tcp-stream-8-2048: TCP_STREAM io_bytes=2048 parallel=8 seconds=2 via=stack\n"),
             "{told}"
+        );
+    }
+
+    #[test]
+    fn a_preset_that_is_meant_is_told() {
+        let told = |word: &str| Plan::read(Path::new(word)).err().unwrap();
+        assert_eq!(told("t5-nick"), "t5-nick: no such preset or file; did you mean t5-nic?");
+        assert!(
+            told("other.toml")
+                .ends_with("; give one of t5-fcoe, t5-netmap, t5-nic, emulex-netperf, or a file with a plan")
         );
     }
 

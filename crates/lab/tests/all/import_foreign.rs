@@ -130,7 +130,7 @@ fn ids(run: &RunResult) -> Vec<String> {
 }
 
 /// Runs of all logs of the corpus that are read.
-fn runs() -> Vec<(String, RunResult)> {
+pub(crate) fn runs() -> Vec<(String, RunResult)> {
     let read = |row: &Expected| Some((row.file.clone(), read(&row.file, &text(&row.file)).ok()?.remove(0)));
     expected().iter().filter(|row| row.refused.is_none()).filter_map(read).collect()
 }

@@ -10,3 +10,4 @@ mod report;
 mod sample;
 mod store;
 mod text;
+mod views;

@@ -177,7 +177,7 @@ fn a_figure_of_few_repeats_is_amber_where_it_stands() {
     );
     assert!(html.contains("data-label=\"Repeats\" class=\"number doubtful\"><span class=\"cell\">only 1 of 5<"));
     assert!(html.contains("data-label=\"Repeats\" class=\"number\"><span class=\"cell\">4 of 5<"));
-    let text = linerate_lab::text::render(&run, false);
+    let text = linerate_lab::text::render(&run, false, usize::MAX);
     let mut lines = text.lines();
     assert!(lines.next().unwrap().contains(" Mpps (only 1 of 5 repeats counted), "), "{text}");
     assert!(text.contains("of 52 repeats do not count; one figure") && text.contains("only 1 of 5"), "{text}");

@@ -155,7 +155,12 @@ pub(super) fn role(role: Role) -> &'static str {
 }
 
 /// Line for a node that has lost its address.
-pub(super) const NO_ADDRESS: &str = "no address: the link is down, or another port has it\n";
+pub(super) fn no_address<S: DeviceServer>(node: &Node<S>) -> &'static str {
+    match node.fip().has_link() {
+        true => "no address: the link is up, and one is asked for again\n",
+        false => "no address: the link is down\n",
+    }
+}
 
 /// Line for a node that has lost its name to another station; it waits until that one is gone.
 pub(super) fn name_in_use(holder: MacAddr) -> String {

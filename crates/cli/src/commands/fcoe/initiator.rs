@@ -1,7 +1,7 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
 use super::common::{
-    NO_ADDRESS, NodeArguments, PROTECTION, authenticated, introduce, name_in_use, name_taken, over, route,
+    NodeArguments, PROTECTION, authenticated, introduce, name_in_use, name_taken, no_address, over, route,
     unauthenticated, with_ip,
 };
 use super::secrets::InitiatorSecrets;
@@ -182,10 +182,10 @@ impl Serving {
 }
 
 impl Watcher<Disks> for Serving {
-    fn event(&mut self, now: u64, event: &NodeEvent, _: &mut Node<Disks>) {
+    fn event(&mut self, now: u64, event: &NodeEvent, node: &mut Node<Disks>) {
         match event {
             NodeEvent::Address(id) => print(&format!("address {id}\n")),
-            NodeEvent::NoAddress => print(NO_ADDRESS),
+            NodeEvent::NoAddress => print(no_address(node)),
             NodeEvent::Up(peer) => print(&format!("{} at {} logged in\n", peer.wwpn, peer.fc_id)),
             NodeEvent::Down(peer, why) => print(&over(peer, *why)),
             NodeEvent::Refused(refused) => print(&format!("note: {refused}\n")),

@@ -60,7 +60,7 @@ pub(super) enum What {
 pub(super) struct Target {
     /// Port of the target; needless if only one runs.
     #[arg(short, value_name = "PORT")]
-    i: Option<String>,
+    pub(super) i: Option<String>,
 }
 
 pub(super) fn run(what: What) -> Result<ExitCode, Trouble> {

@@ -1,8 +1,8 @@
 //! Packet rate by frame size, one line per workload and path, with the line rates of Ethernet behind.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use linerate_result::{Counted, Role, RunResult, Test, Unit};
+use linerate_result::{Counted, Test, Unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
@@ -10,13 +10,14 @@ use super::scale::Scale;
 use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
 use crate::quantity::{line_rate_pps, per_cent, range, value};
 use crate::table::{Cell, Table};
-use crate::tables::counted_cell;
+use crate::varied::{AXES, varied};
+use crate::view::{self, View, counted_cell};
 
 pub(super) const CHART: Chart = Chart {
     id: "rate-by-size",
     title: "Packet rate by frame size",
     reading: "Points are medians, whiskers run from the least to the greatest repeat that counts; amber marks: few \
-              repeats counted. Both axes are logarithmic. Hollow marks on a dotted line: what was received of what the same colour sent. Dashed: what one Ethernet \
+              repeats counted, or a rate not to be relied on. Both axes are logarithmic. Hollow marks on a dotted line: what was received of what the same colour sent. Dashed: what one Ethernet \
               link of that speed can carry.",
     paper: Paper::Half,
     draw,
@@ -30,13 +31,15 @@ struct Point {
     median: f64,
     least: f64,
     greatest: f64,
+    /// True if few repeats count, or the rate is not to be relied on.
+    doubtful: bool,
     counted: Counted,
     /// `counted` as a cell.
     repeats: Cell,
 }
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    let series = series(run);
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    let series = series(view);
     let points = || series.iter().flat_map(|(_, points)| points);
     if series.iter().all(|(_, points)| points.len() < LEAST_POINTS) {
         return None;
@@ -55,8 +58,16 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     sizes.dedup();
     let marks: Vec<_> = sizes.iter().map(|&bytes| (x.at(bytes), format!("{bytes}"))).collect();
 
-    let mut table =
-        Table::new(&["Series", "#Frame", "#Median", "#Spread", "#Repeats", "#Of 10 GbE", "#Of 40 GbE", "#Of 100 GbE"]);
+    let mut table = Table::new(&[
+        "@Series",
+        "@#Frame",
+        "#Median",
+        "#Spread",
+        "#Repeats",
+        "#Of 10 GbE",
+        "#Of 40 GbE",
+        "#Of 100 GbE",
+    ]);
     let pps = |rate: f64| value(rate.into(), &Unit::Pps);
     for (name, points) in &series {
         for point in points {
@@ -84,7 +95,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
                 (plot::whisker(look, place.0, y.at(point.least), y.at(point.greatest)))
                 @let spread = format!("{} to {}", pps(point.least), pps(point.greatest));
                 @let title = format!("{name}, {} B: {} ({spread}; {} repeats)", point.bytes, pps(point.median), point.counted);
-                g class=[point.counted.few().then_some("few")] { (plot::mark(look, place, &title)) }
+                g class=[point.doubtful.then_some("few")] { (plot::mark(look, place, &title)) }
             }
         }
     };
@@ -119,27 +130,40 @@ fn reference(name: &str, bits: f64, area: Area, x: &Scale, y: &Scale, (from, to)
 }
 
 /// Rates in the order of size, grouped into series of comparable points.
-fn series(run: &RunResult) -> Vec<(String, Vec<Point>)> {
-    let mut series: Vec<(String, Vec<Point>)> = Vec::new();
-    let mut places = BTreeMap::new();
+fn series(view: &View<'_>) -> Vec<(String, Vec<Point>)> {
+    let mut series: Vec<(String, Vec<(usize, &Test)>)> = Vec::new();
     // A paced rate does not show the rate that can be reached.
-    for test in run.tests.iter().filter(|test| test.workload != "paced") {
-        let Some(point) = point(test) else { continue };
+    let tests = view.run.tests.iter().enumerate().filter(|(_, test)| test.workload != "paced");
+    for (index, test) in tests.filter(|(index, test)| !view.is_grouped(*index) && point(view, *index, test).is_some()) {
         let name = name(test);
-        let place = *places.entry(name.clone()).or_insert_with(|| {
-            series.push((name, Vec::new()));
-            series.len() - 1
-        });
-        series[place].1.push(point);
+        match series.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, tests)) => tests.push((index, test)),
+            None => series.push((name, vec![(index, test)])),
+        }
+    }
+    // What two points of one size differ in is in the name of their lines.
+    let mut lines: Vec<(String, Vec<Point>)> = Vec::new();
+    for (name, tests) in series {
+        let sizes: BTreeSet<_> = tests.iter().map(|(_, test)| test.wire_bytes).collect();
+        let alone: Vec<&Test> = tests.iter().map(|(_, test)| *test).collect();
+        let more = if sizes.len() < tests.len() { varied(&alone, AXES) } else { vec![String::new(); tests.len()] };
+        for ((index, test), more) in tests.into_iter().zip(more) {
+            let name = if more.is_empty() { name.clone() } else { format!("{name}, {more}") };
+            let place = lines.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                lines.push((name, Vec::new()));
+                lines.len() - 1
+            });
+            lines[place].1.extend(point(view, index, test));
+        }
     }
     // Rates sent are drawn first: where nothing is lost, the rate received is at the same place, and drawn on top.
-    series.sort_by_key(|(name, _)| name.starts_with("rx"));
-    for (_, points) in &mut series {
+    lines.sort_by_key(|(name, _)| name.starts_with("rx"));
+    for (_, points) in &mut lines {
         points.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     }
-    // Two points of one size differ in what is no axis: their place is the table of results.
-    series.retain(|(_, points)| points.windows(2).all(|pair| pair[0].bytes != pair[1].bytes));
-    series
+    // Two points of one size differ in what is no parameter: their place is the table of results.
+    lines.retain(|(_, points)| points.windows(2).all(|pair| pair[0].bytes != pair[1].bytes));
+    lines
 }
 
 /// Look of each series; a rate received has the colour of the rate sent.
@@ -156,19 +180,27 @@ fn looks(series: &[(String, Vec<Point>)]) -> Vec<Option<Look>> {
     looks
 }
 
-fn point(test: &Test) -> Option<Point> {
+fn point(view: &View<'_>, index: usize, test: &Test) -> Option<Point> {
     let value = test.value.as_ref().filter(|value| value.unit == Unit::Pps)?;
     let median = value.median.known().filter(|&rate| rate > 0.0)?;
     let positive = |rate: linerate_result::Number| rate.known().filter(|&rate| rate > 0.0).unwrap_or(median);
     let bytes = f64::from(test.wire_bytes.filter(|&bytes| bytes > 0)?);
     let (counted, repeats) = (test.counted(), counted_cell(test));
-    Some(Point { bytes, median, least: positive(value.least), greatest: positive(value.greatest), counted, repeats })
+    let doubtful = counted.few() || view.doubts.contains_key(&index);
+    Some(Point {
+        bytes,
+        median,
+        least: positive(value.least),
+        greatest: positive(value.greatest),
+        doubtful,
+        counted,
+        repeats,
+    })
 }
 
 /// Workload, path of the first sender (or first port), and the number of senders if there are several.
 fn name(test: &Test) -> String {
-    let port = test.ports.iter().find(|port| port.role != Role::Rx).or(test.ports.first());
-    let path = port.map_or("", |port| if port.path.is_empty() { &port.name } else { &port.path });
+    let path = view::path(test);
     let ports = if test.senders() > 1 { format!("{} ports", test.senders()) } else { String::new() };
-    [test.workload.as_str(), path, &ports].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    [test.workload.as_str(), &path, &ports].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,8 @@
 
 use super::compared::pairs;
 use super::{Chart, Drawing, Page, Paper};
-use linerate_result::{Kind, RunResult};
+use crate::view::View;
+use linerate_result::Kind;
 
 pub(super) const CHART: Chart = Chart {
     id: "changed",
@@ -13,6 +14,6 @@ pub(super) const CHART: Chart = Chart {
     draw,
 };
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    pairs(run, page, |comparison| comparison.kind == Kind::Before, "with the change")
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    pairs(view, page, |comparison| comparison.kind == Kind::Before, "with the change")
 }

@@ -1,14 +1,14 @@
 //! This run's values beside published figures and peers' figures: pairs of bars from zero.
 
-use linerate_result::{Comparison, Kind, RunResult};
+use linerate_result::{Comparison, Kind};
 use maud::html;
 
 use super::plot::{self, Anchor};
 use super::scale::Scale;
 use super::{Chart, Drawing, Page, Paper};
-use crate::facts::has_own_table;
 use crate::quantity::{ratio, value};
 use crate::tables;
+use crate::view::{View, with_sense};
 
 pub(super) const CHART: Chart = Chart {
     id: "compared",
@@ -22,16 +22,18 @@ pub(super) const CHART: Chart = Chart {
 /// Greatest number of pairs drawn; the rest is in the table.
 const PAIRS: usize = 16;
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    pairs(run, page, |comparison| comparison.kind != Kind::Before, "this run")
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    pairs(view, page, |comparison| comparison.kind != Kind::Before, "this run")
 }
 
 /// Draws the comparisons that are `wanted`; our bars are named `ours`.
-pub(super) fn pairs(run: &RunResult, page: Page, wanted: impl Fn(&Comparison) -> bool, ours: &str) -> Option<Drawing> {
+pub(super) fn pairs(view: &View<'_>, page: Page, wanted: impl Fn(&Comparison) -> bool, ours: &str) -> Option<Drawing> {
+    let run = view.run;
     let known =
         |c: &&Comparison| [c.ours, c.value].iter().all(|number| number.known().is_some_and(|number| number >= 0.0));
+    let place = |c: &Comparison| run.tests.iter().position(|test| test.id == c.test);
     // Points of a sweep have a table of their own.
-    let of_sweep = |c: &&Comparison| run.tests.iter().any(|test| test.id == c.test && has_own_table(test));
+    let of_sweep = |c: &&Comparison| place(c).is_some_and(|index| view.is_tabled(index));
     let pairs: Vec<&Comparison> = run.comparisons.iter().filter(known).filter(|c| wanted(c) && !of_sweep(c)).collect();
     if pairs.is_empty() {
         return None;
@@ -44,8 +46,8 @@ pub(super) fn pairs(run: &RunResult, page: Page, wanted: impl Fn(&Comparison) ->
         @for (pair, index) in pairs.iter().take(PAIRS).zip(0u32..) {
             @let top = f64::from(index) * pair_height;
             @let scale = Scale::linear(0.0, higher(pair), 0.0, room);
-            @let title = run.tests.iter().find(|test| test.id == pair.test && !test.title.is_empty()).map_or(pair.test.as_str(), |test| &test.title);
-            (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit_title(title, page.width() - 70.0)))
+            @let title = with_sense(place(pair).map_or(pair.test.as_str(), |index| &view.labels[index]), &pair.unit);
+            (plot::label(0.0, top + 14.0, Anchor::Start, "panel", &plot::fit_title(&title, page.width() - 70.0)))
             (plot::label(page.width(), top + 14.0, Anchor::End, "panel", &ratio(pair.ratio)))
             @for (place, number, name, class) in [(0.0, pair.ours, ours, "ours"), (1.0, pair.value, pair.name.as_str(), "peer")] {
                 @let y = top + 21.0 + place * 19.0;
@@ -80,6 +82,6 @@ pub(super) fn pairs(run: &RunResult, page: Page, wanted: impl Fn(&Comparison) ->
         } else {
             Vec::new()
         },
-        table: tables::comparisons(run, |test| !has_own_table(test)),
+        table: tables::comparisons(view),
     })
 }

@@ -1,15 +1,15 @@
 //! Latency by percentile, as in HdrHistogram's plots: each step to the right leaves a tenth of the frames of the step
 //! before.
 
-use linerate_result::{Latency, RunResult, Test, Unit};
+use linerate_result::{Latency, Test, Unit};
 use maud::html;
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::Scale;
 use super::{Chart, Drawing, LEAST_POINTS, Page, Paper};
-use crate::fcoe::WORKLOAD;
 use crate::quantity::{count, nanoseconds, value};
 use crate::table::Table;
+use crate::view::View;
 
 pub(super) const CHART: Chart = Chart {
     id: "latency",
@@ -24,18 +24,20 @@ pub(super) const CHART: Chart = Chart {
 /// last.
 const PLACES: [f64; 7] = [0.0, 0.301, 1.0, 2.0, 3.0, 4.0, 5.0];
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    let run = view.run;
     // Round trips of frames and of queued requests differ too much for one scale.
-    let of_sweep = |test: &&Test| test.workload == WORKLOAD;
+    let of_sweep = |test: &&Test| test.wire_bytes.is_none();
     let frames = run.tests.iter().any(|test| test.latency.is_some() && !of_sweep(&test));
     let series: Vec<(String, &Latency)> = run
         .tests
         .iter()
-        .filter(|test| !(frames && of_sweep(test)))
-        .filter_map(|test| {
+        .zip(&view.labels)
+        .filter(|(test, _)| !(frames && of_sweep(test)))
+        .filter_map(|(test, label)| {
             let latency = test.latency.as_ref()?;
             let known = latency.quantiles().iter().any(|(_, ns)| ns.known().is_some());
-            known.then(|| (if test.title.is_empty() { test.id.clone() } else { test.title.clone() }, latency))
+            known.then(|| (label.clone(), latency))
         })
         .collect();
     let quantiles = |latency: &Latency| latency.quantiles().iter().filter(|(_, ns)| ns.known().is_some()).count();
@@ -53,7 +55,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let marks: Vec<_> = PLACES.iter().zip(names).map(|(&place, name)| (x.at(place), name.replace(' ', ""))).collect();
 
     let mut table =
-        Table::new(&["Test", "#Count", "#Min", "#50 %", "#90 %", "#99 %", "#99.9 %", "#99.99 %", "#Max", "#Mean"]);
+        Table::new(&["@Test", "#Count", "#Min", "#50 %", "#90 %", "#99 %", "#99.9 %", "#99.99 %", "#Max", "#Mean"]);
     for (name, latency) in &series {
         let [min, p50, p90, p99, p99_9, p99_99, max] = latency.quantiles().map(|(_, ns)| value(ns, &Unit::Ns).into());
         let mean = value(latency.mean, &Unit::Ns).into();
@@ -62,7 +64,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
 
     let drawn = || (0..).zip(&series).map_while(|(k, (name, latency))| Some((name, latency, Look::solid(k)?)));
     let body = html! {
-        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency, logarithmic"))
+        (plot::label(0.0, 14.0, Anchor::Start, "unit", "Latency, logarithmic, less is better"))
         (plot::rows(area, &y, &y.ticks(page.pick(10, 8)), tick))
         (plot::columns(area, &marks))
         (plot::label(area.right, height - 6.0, Anchor::End, "unit", "Share of frames or requests that were quicker, %"))

@@ -4,7 +4,6 @@
 //! one of the two. Its numbers are below it in a table, which screen readers also read. A chart with too few points is
 //! not drawn: every figure is in a table of the report anyway.
 
-mod by_io_size;
 mod by_size;
 mod changed;
 mod compared;
@@ -14,14 +13,12 @@ mod over_time;
 mod plot;
 mod scale;
 mod stages;
-mod streams;
-mod wires;
 
-use linerate_result::RunResult;
 use maud::{Markup, html};
 
-use super::tables::table;
+use super::drawn::table;
 use crate::table::Table;
+use crate::view::View;
 
 pub struct Chart {
     pub id: &'static str,
@@ -31,7 +28,7 @@ pub struct Chart {
     pub reading: &'static str,
     paper: Paper,
     /// Draws the chart for a page of that width; `None` if too few points were measured.
-    draw: fn(&RunResult, Page) -> Option<Drawing>,
+    draw: fn(&View<'_>, Page) -> Option<Drawing>,
 }
 
 enum Paper {
@@ -45,26 +42,8 @@ enum Paper {
 /// Points that the longest line of a chart must have: fewer are easier to read in a table.
 const LEAST_POINTS: usize = 4;
 
-pub const CHARTS: &[Chart] = &[
-    by_size::CHART,
-    latency::CHART,
-    by_io_size::CHART,
-    wires::CHART,
-    streams::STREAM,
-    streams::STREAM_CPU,
-    streams::MAERTS,
-    streams::MAERTS_CPU,
-    streams::BIDIR,
-    streams::BIDIR_CPU,
-    streams::SENDFILE,
-    streams::SENDFILE_CPU,
-    streams::UDP,
-    streams::UDP_CPU,
-    changed::CHART,
-    compared::CHART,
-    stages::CHART,
-    over_time::CHART,
-];
+pub const CHARTS: &[Chart] =
+    &[by_size::CHART, latency::CHART, changed::CHART, compared::CHART, stages::CHART, over_time::CHART];
 
 /// Width of the page that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,15 +109,15 @@ impl Chart {
     }
 
     /// The chart with its legend and numbers; `None` if too few points were measured.
-    pub(super) fn body(&self, run: &RunResult) -> Option<Markup> {
-        let (wide, narrow) = ((self.draw)(run, Page::Wide)?, (self.draw)(run, Page::Narrow)?);
+    pub(super) fn body(&self, view: &View<'_>) -> Option<Markup> {
+        let (wide, narrow) = ((self.draw)(view, Page::Wide)?, (self.draw)(view, Page::Narrow)?);
         Some(self.frame().figure(&wide, &narrow))
     }
 
     /// The chart for a drawing of its own, `top` px below its upper edge, and its height; `None` if too few points were
     /// measured.
-    pub(super) fn alone(&self, run: &RunResult, top: f64) -> Option<(Markup, f64)> {
-        Some(self.frame().alone(&(self.draw)(run, Page::Wide)?, top))
+    pub(super) fn alone(&self, view: &View<'_>, top: f64) -> Option<(Markup, f64)> {
+        Some(self.frame().alone(&(self.draw)(view, Page::Wide)?, top))
     }
 }
 

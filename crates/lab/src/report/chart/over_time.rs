@@ -1,14 +1,14 @@
 //! Each test's value over time: small multiples, each on its own scale from zero.
 
-use linerate_result::{RunResult, Sample, Test};
+use linerate_result::{Sample, Test};
 use maud::{Markup, html};
 
 use super::plot::{self, Anchor, Area, Look};
 use super::scale::{LARGEST, Scale};
 use super::{Chart, Drawing, Page, Paper};
-use crate::facts;
 use crate::quantity::value;
 use crate::table::Table;
+use crate::view::{self, View};
 
 pub(super) const CHART: Chart = Chart {
     id: "over-time",
@@ -36,11 +36,11 @@ struct Stretch {
     greatest: f64,
 }
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    let series: Vec<(&Test, Vec<Stretch>)> = run
-        .tests
-        .iter()
-        .map(|test| (test, stretches(&test.samples)))
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    let run = view.run;
+    let labelled = run.tests.iter().zip(view.labels.iter().map(String::as_str));
+    let series: Vec<((&Test, &str), Vec<Stretch>)> = labelled
+        .map(|(test, label)| ((test, label), stretches(&test.samples)))
         .filter(|(_, list)| list.len() >= SAMPLES)
         .collect();
     if series.is_empty() {
@@ -50,9 +50,9 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     let gap = 28.0;
     let width = (page.width() - gap * (f64::from(across) - 1.0)) / f64::from(across);
     let panel_height = 150.0;
-    let mut table = Table::new(&["Test", "#Samples", "#Last at", "#Mean", "#Least", "#Greatest"]);
-    for (test, list) in &series {
-        let unit = &facts::unit(test);
+    let mut table = Table::new(&["@Test", "#Samples", "#Last at", "#Mean", "#Least", "#Greatest"]);
+    for ((test, label), list) in &series {
+        let unit = &view::unit(test);
         let [mean, least, greatest] = [
             list.iter().map(|stretch| stretch.mean / length(list.len())).sum::<f64>(),
             list.iter().map(|stretch| stretch.least).fold(f64::MAX, f64::min),
@@ -60,13 +60,13 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
         ]
         .map(|number| value(number.into(), unit).into());
         let last = format!("{:.1} s", list.last().map_or(0.0, |stretch| stretch.t));
-        table.row([name(test).into(), test.samples.len().to_string().into(), last.into(), mean, least, greatest]);
+        table.row([(*label).into(), test.samples.len().to_string().into(), last.into(), mean, least, greatest]);
     }
-    let panels = series.iter().take(PANELS).zip(0u32..).map(|((test, list), index)| {
+    let panels = series.iter().take(PANELS).zip(0u32..).map(|(((test, label), list), index)| {
         let (column, row) = (f64::from(index % across), f64::from(index / across));
         let (left, top) = (column * (width + gap), row * (panel_height + gap));
         let area = Area { left, right: left + width, top: top + 44.0, bottom: top + panel_height - 20.0 };
-        panel(test, list, area, top)
+        panel((test, label), list, area, top)
     });
     let shown = series.len().min(PANELS);
     let height = shown.div_ceil(across as usize) as f64 * (panel_height + gap);
@@ -84,7 +84,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     })
 }
 
-fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {
+fn panel((test, label): (&Test, &str), list: &[Stretch], area: Area, top: f64) -> Markup {
     let end = list.iter().map(|stretch| stretch.t).fold(0.0, f64::max);
     let highest = list.iter().map(|stretch| stretch.greatest).fold(0.0, f64::max);
     let x = Scale::linear(0.0, end, area.left, area.right);
@@ -97,9 +97,9 @@ fn panel(test: &Test, list: &[Stretch], area: Area, top: f64) -> Markup {
     let ground: Vec<_> = places.iter().copied().chain(ends.map(|(t, y)| (x.at(t), y))).collect();
     let median = test.value.as_ref().and_then(|value| value.median.known());
     html! {
-        (plot::label(area.left, top + 14.0, Anchor::Start, "panel", &plot::fit_title(name(test), area.right - area.left)))
-        (plot::label(area.left, top + 32.0, Anchor::Start, "tick", &median.map_or_else(String::new, |median| format!("median {}", value(median.into(), &facts::unit(test))))))
-        (plot::label(area.right, top + 32.0, Anchor::End, "tick", &format!("max {}", value(highest.into(), &facts::unit(test)))))
+        (plot::label(area.left, top + 14.0, Anchor::Start, "panel", &plot::fit_title(label, area.right - area.left)))
+        (plot::label(area.left, top + 32.0, Anchor::Start, "tick", &median.map_or_else(String::new, |median| format!("median {}", value(median.into(), &view::unit(test))))))
+        (plot::label(area.right, top + 32.0, Anchor::End, "tick", &format!("max {}", value(highest.into(), &view::unit(test)))))
         (plot::line((area.left, area.bottom), (area.right, area.bottom), "axis"))
         (plot::label(area.left, area.bottom + 17.0, Anchor::Start, "tick", "0"))
         (plot::label(area.right, area.bottom + 17.0, Anchor::End, "tick", &format!("{end:.1} s")))
@@ -134,10 +134,6 @@ fn stretches(samples: &[Sample]) -> Vec<Stretch> {
 
 fn length(count: usize) -> f64 {
     count.max(1) as f64
-}
-
-fn name(test: &Test) -> &str {
-    if test.title.is_empty() { &test.id } else { &test.title }
 }
 
 #[cfg(test)]

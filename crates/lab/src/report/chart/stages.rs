@@ -1,7 +1,7 @@
 //! Time of each stage: one bar per column, with its stages end to end, all on one scale.
 
 use linerate_load::profile::Direction;
-use linerate_result::{How, RunResult, Stage, Test};
+use linerate_result::{How, Stage, Test};
 use maud::{Markup, html};
 
 use super::plot::{self, Anchor, COLOURS};
@@ -11,6 +11,7 @@ use crate::noise::{Time, noise, spread, time};
 use crate::published::{self, EtherOutput};
 use crate::quantity::{UNKNOWN, nanoseconds};
 use crate::table::Table;
+use crate::view::View;
 
 pub(super) const CHART: Chart = Chart {
     id: "stages",
@@ -37,13 +38,16 @@ const BARS: usize = 16;
 const BAR: f64 = 20.0;
 const KEY: f64 = 18.0;
 
-fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
-    let measured: Vec<(&Test, How)> =
-        run.tests.iter().flat_map(|test| test.ways().into_iter().map(move |how| (test, how))).collect();
+fn draw(view: &View<'_>, page: Page) -> Option<Drawing> {
+    let run = view.run;
+    let labelled = run.tests.iter().zip(&view.labels);
+    let measured: Vec<((&Test, &str), How)> = labelled
+        .flat_map(|(test, label)| test.ways().into_iter().map(move |how| ((test, label.as_str()), how)))
+        .collect();
     if measured.is_empty() {
         return None;
     }
-    let ours = measured.iter().map(|(test, how)| bar(test, *how));
+    let ours = measured.iter().map(|((test, label), how)| bar(test, label, *how));
     // The published figures are for transmission.
     let out = run.tests.iter().any(|test| test.workload == Direction::Tx.workload());
     let published = out.then(published::ether_output).and_then(|rows| of_2012(&rows.ok()?));
@@ -75,7 +79,7 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
             @let anchor = if tick > 0.0 { Anchor::Middle } else { Anchor::Start };
             (plot::label(scale.at(tick), top + 16.0, anchor, "tick", &format!("{tick}")))
         }
-        (plot::label(page.width(), top + 34.0, Anchor::End, "unit", "ns a packet"))
+        (plot::label(page.width(), top + 34.0, Anchor::End, "unit", "ns a packet, less is better"))
         @for (bar, (top, keys)) in bars.iter().zip(&places) { (drawn(bar, *top, keys, &scale, page, &colour)) }
     };
     let first = &bars[0];
@@ -92,13 +96,12 @@ fn draw(run: &RunResult, page: Page) -> Option<Drawing> {
     })
 }
 
-fn bar(test: &Test, how: How) -> Bar {
+fn bar(test: &Test, label: &str, how: How) -> Bar {
     let stages = test.stages.iter().filter(|stage| stage.how == how);
     let parts = stages.map(|stage| (stage.name.clone(), time(stage))).collect();
     let sum = test.stage_sum(how).unwrap_or(0.0);
     let whole = test.value.as_ref().and_then(|value| value.median.known());
-    let title = if test.title.is_empty() { &test.id } else { &test.title };
-    Bar { title: format!("{title}, by {}", how.name()), parts, sum, whole }
+    Bar { title: format!("{label}, by {}", how.name()), parts, sum, whole }
 }
 
 /// The bar of 2012: the parts published for the case without a flow table, and the rest.
@@ -195,14 +198,14 @@ fn drawn(
     }
 }
 
-fn numbers(measured: &[(&Test, How)]) -> Table {
-    let mut table = Table::new(&["Column", "Stage", "How", "#Median and spread, ns", "What lies in it"]);
-    for (test, how) in measured {
+fn numbers(measured: &[((&Test, &str), How)]) -> Table {
+    let mut table = Table::new(&["@Column", "@Stage", "@How", "#Median and spread, ns", "What lies in it"]);
+    for ((test, label), how) in measured {
         for stage in test.stages.iter().filter(|stage| stage.how == *how) {
             let Stage { name, ns, about, skipped, .. } = stage;
             let ns = ns.as_ref().map_or(UNKNOWN.to_owned(), |ns| spread(ns, noise(stage)));
             let about = skipped.as_ref().map_or_else(|| about.clone(), |why| format!("skipped: {why}"));
-            table.row([test.title.as_str().into(), name.as_str().into(), how.name().into(), ns.into(), about.into()]);
+            table.row([(*label).into(), name.as_str().into(), how.name().into(), ns.into(), about.into()]);
         }
     }
     table
@@ -219,7 +222,7 @@ mod tests {
 
     #[test]
     fn stages_lie_end_to_end_and_one_below_its_noise_has_no_length() {
-        let bar = bar(&test(&[("a", 40.0), ("b", -7.0), ("c", 60.0)]), How::CutPoint);
+        let bar = bar(&test(&[("a", 40.0), ("b", -7.0), ("c", 60.0)]), "column", How::CutPoint);
         let scale = Scale::linear(0.0, 100.0, 0.0, 200.0);
         let html = drawn(&bar, 0.0, &keys(&bar, 800.0), &scale, Page::Wide, &|_| "stage".to_owned()).into_string();
         assert!(
@@ -244,7 +247,7 @@ mod tests {
         let many: Vec<(String, f64)> = (0..30).map(|i| (format!("stage number {i}"), f64::from(i))).collect();
         let many: Vec<(&str, f64)> = many.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
         for width in [352.0, 860.0] {
-            let bar = bar(&test(&many), How::CutPoint);
+            let bar = bar(&test(&many), "column", How::CutPoint);
             assert!(keys(&bar, width).iter().all(|(text, x, _)| x + 18.0 + plot::width(text) <= width));
         }
         assert_eq!(colour(0), "stage s0");

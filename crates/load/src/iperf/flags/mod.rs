@@ -33,7 +33,7 @@ impl Config {
 pub fn help() -> String {
     PROGRAM.help(|_| "")
         + "\nSmall letters go by 1000 (512k is 512000 bytes, 10m is 10000000 bits per second), capitals by 1024 (512K is \
-           524288).\nExit codes: 0 done, 1 the test failed, 2 wrong on the command line, 128+n ended by signal n (Ctrl-C is \
+           524288).\nExample: linerate iperf -c 10.0.0.1 -P 2 -w 512k\nExit codes: 0 done, 1 the test failed, 2 wrong on the command line, 128+n ended by signal n (Ctrl-C is \
            2)\n"
 }
 

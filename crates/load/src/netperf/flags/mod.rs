@@ -92,6 +92,7 @@ pub fn help() -> String {
     }
     text + "\nOf two values with a comma between them one may be left out. One without a comma stands for both, where both \
            are of the same end.\n\
+           Example: linerate netperf -H 10.0.0.1 -t TCP_RR -- -k TRANSACTION_RATE,P99_LATENCY\n\
            Exit codes: 0 done, 1 the test failed, 2 wrong on the command line, 128+n ended early by signal n, with what \
            was measured so far, or the reader of the output is gone (n = 13)\n"
 }

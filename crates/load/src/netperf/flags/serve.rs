@@ -79,7 +79,7 @@ impl ServerConfig {
 #[must_use]
 pub fn server_help() -> String {
     PROGRAM.help(|()| "")
-        + "\nIt leaves the terminal unless -D is given.\n\
+        + "\nIt leaves the terminal unless -D is given.\nExample: linerate netserver -D -p 12865\n\
            Exit codes: 0 done, 1 it cannot listen, 2 wrong on the command line, 128+n ended by signal n, or the reader of \
            the output is gone (n = 13)\n"
 }

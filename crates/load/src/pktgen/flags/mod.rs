@@ -79,6 +79,7 @@ pub fn help() -> String {
     for mode in MODES {
         let _ = writeln!(text, "  {:6} {}", mode.name, mode.about);
     }
-    text.push_str("\nExit codes: 0 passed, 1 failed, 2 wrong on the command line, 128+n ended early by signal n\n");
+    text.push_str("\nExample: linerate pkt-gen -i packet:eth0 -f tx -l 60 -n 1000000\n");
+    text.push_str("Exit codes: 0 passed, 1 failed, 2 wrong on the command line, 128+n ended early by signal n\n");
     text
 }

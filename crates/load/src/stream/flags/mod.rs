@@ -35,6 +35,7 @@ impl Config {
 pub fn help() -> String {
     PROGRAM.help(|_| "")
         + "\nSizes go by 1024 (512k is 524288 bytes), rates by 1000 (512k is 512000 bits per second).\n\
+           Example: linerate stream -c 10.0.0.1 -P 8 -w 512k -t 30\n\
            Exit codes: 0 done, 1 the test failed or was ended by Ctrl-C (as iperf3), 2 wrong on the command line, 128+n \
            the reader of the output is gone (n = 13)\n"
 }

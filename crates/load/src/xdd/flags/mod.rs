@@ -80,7 +80,8 @@ pub fn help() -> String {
         let _ = writeln!(text, "  {}", names.join(" "));
     }
     text.push_str(
-        "\nExit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \
+        "\nExample: linerate xdd -op read -targets 1 /dev/sdb -queuedepth 4 -reqsize 8 -blocksize 512 -numreqs 100\n\
+         Exit codes: 0 done, 1 a request failed or a file of results could not be written, 2 wrong on the command line, \
          128+n ended early by signal n\n",
     );
     text

@@ -1,6 +1,6 @@
 //! Events of a target as they happen: initiators that log in and out, devices that are lost and come back.
 
-use crate::commands::fcoe::common::{NO_ADDRESS, authenticated, name_in_use, name_taken, over, role, unauthenticated};
+use crate::commands::fcoe::common::{authenticated, name_in_use, name_taken, no_address, over, role, unauthenticated};
 use crate::print::remark;
 use crate::trouble::print;
 use linerate_fcoe::{DiskPort, Node, NodeEvent};
@@ -31,13 +31,13 @@ pub(super) fn losses(waits: &[(u16, Waits)]) -> Vec<(u16, String)> {
 }
 
 impl Watcher<DiskPort> for Events {
-    fn event(&mut self, _: u64, event: &NodeEvent, _: &mut Node<DiskPort>) {
+    fn event(&mut self, _: u64, event: &NodeEvent, node: &mut Node<DiskPort>) {
         if self.silent {
             return;
         }
         match event {
             NodeEvent::Address(id) => print(&format!("address {id}: ready\n")),
-            NodeEvent::NoAddress => print(NO_ADDRESS),
+            NodeEvent::NoAddress => print(no_address(node)),
             NodeEvent::Up(peer) => {
                 print(&format!("{} at {} logged in: {}\n", peer.wwpn, peer.fc_id, role(peer.role)));
             }

@@ -24,7 +24,7 @@ pub(super) fn table(table: &Table, name: &str) -> Markup {
                     @for row in &table.rows {
                         tr role="row" {
                             @for (column, cell) in table.columns.iter().zip(row) {
-                                td role="cell" data-label=(column.title) class=[class(column.numbers, cell.tone)] {
+                                td role=(if column.label { "rowheader" } else { "cell" }) data-label=(column.title) class=[class(column.numbers, cell.tone)] {
                                     (content(cell))
                                 }
                             }
