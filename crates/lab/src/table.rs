@@ -59,17 +59,17 @@ impl Table {
     /// Leaves out columns without any figure.
     pub(crate) fn without_empty(self) -> Self {
         let has = |at: usize| self.columns[at].label || self.rows.iter().any(|row| row[at].tone != Tone::Absent);
-        let kept = (0..self.columns.len()).map(has).collect();
+        let kept: Vec<bool> = (0..self.columns.len()).map(has).collect();
         self.kept(&kept)
     }
 
     /// Leaves out columns of these titles.
     pub(crate) fn without(self, titles: &[&str]) -> Self {
-        let kept = self.columns.iter().map(|column| !titles.contains(&column.title.as_str())).collect();
+        let kept: Vec<bool> = self.columns.iter().map(|column| !titles.contains(&column.title.as_str())).collect();
         self.kept(&kept)
     }
 
-    fn kept(mut self, kept: &Vec<bool>) -> Self {
+    fn kept(mut self, kept: &[bool]) -> Self {
         let keep = |row: &mut Vec<Cell>| {
             let mut kept = kept.iter();
             row.retain(|_| kept.next() == Some(&true));

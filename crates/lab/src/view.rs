@@ -302,11 +302,14 @@ fn title(workload: &str) -> String {
     }
 }
 
+/// What tells tests apart whose labels are equal.
+type Told<'a> = dyn Fn(&[usize]) -> Vec<String> + 'a;
+
 /// Titles of the tests; where those are equal with what differs, or else with the id, or else with the place in the run.
 fn labels(run: &RunResult) -> Vec<String> {
     let title = |test: &Test| if test.title.is_empty() { test.id.clone() } else { test.title.clone() };
     let mut labels: Vec<String> = run.tests.iter().map(title).collect();
-    let told: [&dyn Fn(&[usize]) -> Vec<String>; 3] = [
+    let told: [&Told<'_>; 3] = [
         &|alike| {
             let parameters: Vec<_> = alike.iter().map(|index| &run.tests[*index].parameters).collect();
             let names = varying(&parameters);

@@ -70,7 +70,7 @@ impl Figures<'_> {
         let doubtful = test.counted().few() || metric.name.is_none() && self.view.doubts.contains_key(&index);
         let label = self.view.labels[index].clone();
         let repeats = counted_cell(test);
-        (least > 0.0 || summary.unit == Unit::PerCent && least >= 0.0).then(|| Point {
+        (least > 0.0 || summary.unit == Unit::PerCent && least >= 0.0).then_some(Point {
             at: 0.0,
             label,
             median,
