@@ -21,7 +21,7 @@ const SECRET: [u64; 2] = [0x5ec2_e7f2_a3e5_0b1d, 0xc0ff_ee00_dead_10cc];
 
 type Kind = (&'static str, fn(&Attack<'_>));
 
-const KINDS: [Kind; 7] = [
+const KINDS: [Kind; 8] = [
     ("garbage handshakes", garbage),
     ("noise over the shared memory", noise),
     ("a pause and a stolen address", hog),
@@ -29,6 +29,7 @@ const KINDS: [Kind; 7] = [
     ("descriptors that linger", linger),
     ("a flood of connections", flood),
     ("a reader of others' buffers", reader),
+    ("a writer over all that it maps", writer),
 ];
 
 /// The means of a hostile guest.
@@ -244,6 +245,24 @@ fn reader(attack: &Attack<'_>) {
             let found = at.find(|at| SECRET.contains(&evil.map.see_u64(*at)));
             assert_eq!(found, None, "an honest frame lies in a guest's memory that it is not for");
             attack.acted(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Writes over every buffer while the switch puts frames into them, and over all slots that name them.
+fn writer(attack: &Attack<'_>) {
+    while let Some(evil) = attack.join() {
+        let len = evil.map.len as u64;
+        for _ in 0..20 {
+            if !attack.goes_on() {
+                return;
+            }
+            let buffers = evil.area..len - 8;
+            buffers.step_by(64).for_each(|at| evil.map.put_u64(at, u64::from_le_bytes(*b"ALTERED!")));
+            for k in 0..64 {
+                evil.map.put_u64(evil.inward.slot(k), slot(evil.inward.first_buf + (k + 1) % 64, 1518, 0));
+            }
+            attack.acted(SHORT);
         }
     }
 }

@@ -379,7 +379,7 @@ pub(crate) struct Joiner {
     pub(crate) outward: Pair,
     pub(crate) buffers: u32,
     /// Offset of buffer 0, and the distance between two buffers.
-    area: u64,
+    pub(crate) area: u64,
     buf_size: u64,
     /// Bells that wake the honest end: of its transmit queue, of its receive queue.
     pub(crate) bells: Vec<OwnedFd>,
