@@ -19,14 +19,14 @@ static NOW: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 thread_local! {
     /// One for all: whatever a client leaves behind, the next one finds a server as it was at first.
-    static SERVER: RefCell<Server<u8>> = RefCell::new(Server::new());
+    static SERVER: RefCell<Server> = RefCell::new(Server::new());
 }
 
 /// A client says this to a server, in pieces, and takes what it is answered or does not.
-fn to_server(server: &mut Server<u8>, bytes: &[u8], piece: usize, takes: bool) {
+fn to_server(server: &mut Server, bytes: &[u8], piece: usize, takes: bool) {
     let mut disk = Exported::new("a", Ram::new(1 << 16, 512, false, 1).unwrap());
     let mut heard = 0;
-    server.enter(0, 0, *NOW);
+    server.enter(0, *NOW);
     for mut part in bytes.chunks(piece) {
         loop {
             loop {
@@ -55,7 +55,7 @@ fn to_server(server: &mut Server<u8>, bytes: &[u8], piece: usize, takes: bool) {
             assert!(n > 0);
             room[..n].copy_from_slice(&part[..n]);
             part = &part[n..];
-            server.received(0, n);
+            server.received(0, *NOW, n);
         }
     }
     assert!(heard < bytes.len() << 16 | 1 << 20);
@@ -63,7 +63,7 @@ fn to_server(server: &mut Server<u8>, bytes: &[u8], piece: usize, takes: bool) {
 }
 
 /// Hands the server what has ended.
-fn complete(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
+fn complete(server: &mut Server, disk: &mut Exported<Ram>) {
     while let Some(completion) = disk.complete() {
         let tag = completion.tag;
         if let Some(export) = server.completed(completion) {
@@ -73,7 +73,7 @@ fn complete(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
 }
 
 /// A client leaves; what it left under way ends, and nothing of it stays.
-fn over(server: &mut Server<u8>, disk: &mut Exported<Ram>) {
+fn over(server: &mut Server, disk: &mut Exported<Ram>) {
     server.leave(0);
     complete(server, disk);
     assert!(server.is_done() && server.left_behind() == 0);

@@ -24,6 +24,7 @@
 
 #![deny(missing_docs)]
 
+mod admission;
 mod cable;
 pub mod capture;
 mod chain;
@@ -48,6 +49,7 @@ mod memberships;
 mod open;
 mod port;
 mod queue;
+mod random;
 #[cfg(target_os = "linux")]
 mod release;
 mod sleep;
@@ -58,6 +60,7 @@ mod vnet;
 mod wrap;
 mod write;
 
+pub use admission::{Admission, Crowded, Limits, Origin, Ticket};
 pub use counters::{DropReason, Drops, RxCounters, TxCounters};
 pub use error::{Cause, OpenError};
 pub use finish::{Finished, Finisher, Put, tag_inside};
@@ -68,6 +71,7 @@ pub use kinds::KINDS;
 pub use open::{open, open_all, open_specs};
 pub use port::Port;
 pub use queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+pub use random::random;
 pub use sleep::{Interest, Sleep, Sleeper};
 pub use sys::seqpacket::{DirLock, runtime_dir};
 pub use wrap::{FaultPlan, Planned, WRAPPERS, Wrapper};

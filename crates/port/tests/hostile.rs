@@ -280,6 +280,20 @@ fn a_hundred_who_stall_keep_nobody_waiting() {
     joins(&mut honest);
 }
 
+/// Regression: of too many visitors the oldest was sent away, whatever it had said already. A machine may be so slow that its
+/// time is over meanwhile: then once more.
+#[test]
+fn who_holds_an_offer_is_not_sent_away_for_those_who_say_nothing() {
+    let honest = Honest::new("crowd");
+    let joins = |_| {
+        let (socket, ..) = until("an offer", || offered(&honest.path, &hello()));
+        let silent: Vec<_> = (0..40).map(|_| until("a place in the queue", || connect(&honest.path).ok())).collect();
+        until("some of them are sent away", || hung_up(&silent[20]).then_some(()));
+        send(&socket, b"ready", &[]) && receive(&socket).0 == b"bells"
+    };
+    assert!((0..10).any(joins));
+}
+
 /// The end of a peer is seen while others stall. Each of these is sent away after two seconds, and a machine may be so slow
 /// that they have passed: then once more.
 #[test]

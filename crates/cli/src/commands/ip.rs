@@ -142,6 +142,7 @@ pub(super) fn figures(
     for (service, streamed) in SERVICES.iter().zip(of_streams).filter(|(_, streamed)| *streamed != Streamed::default())
     {
         all.push((format!("{}.tcp.connections", service.name), streamed.connections));
+        all.push((format!("{}.tcp.refused", service.name), streamed.refused));
         all.push((format!("{}.tcp.received", service.name), streamed.received));
         all.push((format!("{}.tcp.sent", service.name), streamed.sent));
     }

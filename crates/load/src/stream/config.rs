@@ -32,9 +32,9 @@ pub struct Config {
     pub keep_alive: Option<[Option<u32>; 3]>,
 }
 
-/// Limits that a server sets to its clients.
+/// TestLimits that a server sets to its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TestLimits {
     /// Most bits per second of a test, 0 for no limit, and the time over which they are counted.
     pub rate: u64,
     pub over: Duration,
@@ -44,7 +44,7 @@ pub struct Limits {
     pub idle: Option<Duration>,
 }
 
-impl Default for Limits {
+impl Default for TestLimits {
     fn default() -> Self {
         Self { rate: 0, over: Duration::from_secs(5), longest: None, idle: None }
     }
@@ -59,7 +59,7 @@ pub enum Part {
         once: bool,
         /// Guard that asks clients for their logins; none takes everybody in.
         guard: Option<Box<Guard>>,
-        limits: Limits,
+        limits: TestLimits,
     },
 }
 

@@ -1,6 +1,6 @@
 //! A test between two ends in this process, whose figures are kept rather than printed.
 
-use super::config::{Asked, Config, Form, Limits, Part};
+use super::config::{Asked, Config, Form, Part, TestLimits};
 use super::fault::Fault;
 use super::figures::{Cpu, Total};
 use super::report::Kept;
@@ -76,7 +76,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
     let over = Stop::new().map_err(|e| e.to_string())?;
     let (ready, listening) = sync_channel(1);
     let place = client.site.place();
-    let served = config(place, Part::Server { daemon: false, once: true, guard: None, limits: Limits::default() });
+    let served = config(place, Part::Server { daemon: false, once: true, guard: None, limits: TestLimits::default() });
     let (host, settings) = (server.address.clone(), settings.clone());
     let asked = Asked { host, port: 0, patience: Some(PATIENCE), login: None, settings };
     let asks = config(place, Part::Client(Box::new(asked.clone())));
@@ -86,7 +86,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
                 let listener = server.site.listen().map_err(|e| Fault::Listen(e).to_string());
                 let _ = ready.send(());
                 let output = silent(&over);
-                server::run(&served, &server.site, listener?, (true, None, &Limits::default()), &over, &output)
+                server::run(&served, &server.site, listener?, (true, None, &TestLimits::default()), &over, &output)
             })
         });
         // It listens, or has failed.

@@ -1,6 +1,6 @@
 //! A server of this process that says nothing, for tests that another machine asks for.
 
-use super::config::{Limits, Part};
+use super::config::{Part, TestLimits};
 use super::measure::{config, silent};
 use super::{Fault, server};
 use crate::socket::{Place, Site};
@@ -29,10 +29,10 @@ impl Server {
         let thread = spawn("stream-server", &[], move || {
             let config = config(
                 site.place(),
-                Part::Server { daemon: false, once: false, guard: None, limits: Limits::default() },
+                Part::Server { daemon: false, once: false, guard: None, limits: TestLimits::default() },
             );
             // Faults of sessions are told to their clients.
-            let _ = server::run(&config, &site, listener, (false, None, &Limits::default()), &over, &silent(&over));
+            let _ = server::run(&config, &site, listener, (false, None, &TestLimits::default()), &over, &silent(&over));
         });
         let thread = thread.map_err(|e| e.to_string())?;
         Ok(Self { port, stop, thread: Some(thread) })

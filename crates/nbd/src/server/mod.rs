@@ -2,10 +2,8 @@
 //! owner of the connections moves the bytes, and the owner of the devices does the operations.
 //!
 //! NBD has no authentication, so anyone who connects is a client, and clients are isolated from each other: each has
-//! reserved memory, a limit of requests, and a time limit for its greeting, its data and its answers. When all places
-//! are taken and one more client comes, an idle client is dropped: of the peer with the most places the one that has
-//! been idle longest, and first of all one that has never sent a request. Where none is idle, a peer with more than
-//! half of the places loses one to other peers.
+//! reserved memory, a limit of requests, and a time limit for its greeting, its data and its answers. Who is let in, and who is
+//! dropped for that, is up to the owner of the connections.
 
 mod answers;
 mod memory;
@@ -21,7 +19,6 @@ use linerate_block::{Completion, Operation, Tag};
 use memory::Memory;
 use request::Asked;
 use session::{DEPTH, Session};
-use std::cmp::Reverse;
 use std::io::IoSlice;
 use std::time::Instant;
 use thiserror::Error;
@@ -38,16 +35,15 @@ const LEFT_BEHIND: usize = 8 * DEPTH;
 #[error("the client has gone, or violated the protocol")]
 pub struct Gone;
 
-/// A server of exports. Clients have places, 0 to [`CLIENTS`] - 1; `P` identifies the peer: clients of one peer count
-/// together.
+/// A server of exports. Clients have places, 0 to [`CLIENTS`] - 1.
 ///
 /// To receive from a client: [`next`](Self::next) until there is no operation, then, if
 /// [`wants_input`](Self::wants_input) is true, fill [`room`](Self::room), report the bytes to
 /// [`received`](Self::received), and repeat. To send: [`output`](Self::output) and [`sent`](Self::sent) until there is
 /// no more.
 #[derive(Debug)]
-pub struct Server<P> {
-    clients: Vec<Option<Client<P>>>,
+pub struct Server {
+    clients: Vec<Option<Client>>,
     /// Number of the last client; numbers are never reused.
     number: u64,
     /// Operations under way by tag: place and number of the client, and the request.
@@ -59,19 +55,18 @@ pub struct Server<P> {
 }
 
 #[derive(Debug)]
-struct Client<P> {
+struct Client {
     number: u64,
-    peer: P,
     session: Session,
 }
 
-impl<P: Copy + PartialEq> Default for Server<P> {
+impl Default for Server {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P: Copy + PartialEq> Server<P> {
+impl Server {
     /// A server without clients.
     #[must_use]
     pub fn new() -> Self {
@@ -104,41 +99,30 @@ impl<P: Copy + PartialEq> Server<P> {
         self.clients() == 0 && self.free.len() == self.asked.len()
     }
 
-    /// Place for a new client: a free one, or that of a client to be dropped, which must [leave](Self::leave) first;
-    /// None if all have something under way.
+    /// True if there is memory for one more client, and not too much under way of those that have left.
     #[must_use]
-    pub fn place_for(&self, comer: P) -> Option<usize> {
-        if !self.memory.has_room() || self.left_behind > LEFT_BEHIND {
-            return None;
-        }
-        if let Some(free) = self.clients.iter().position(Option::is_none) {
-            return Some(free);
-        }
-        let clients = || self.clients.iter().enumerate().filter_map(|(at, place)| Some((at, place.as_ref()?)));
-        let of = |peer| clients().filter(|(_, client)| client.peer == peer).count();
-        let idle =
-            clients().filter(|(_, client)| client.session.is_idle()).max_by_key(|(_, Client { peer, session, .. })| {
-                (of(*peer), !session.has_asked(), Reverse(session.heard()))
-            });
-        let excess = || {
-            clients()
-                .filter(|(_, client)| client.peer != comer && of(client.peer) > CLIENTS / 2)
-                .min_by_key(|(_, client)| client.session.heard())
-        };
-        idle.or_else(excess).map(|(at, _)| at)
+    pub fn has_room(&self) -> bool {
+        self.memory.has_room() && self.left_behind <= LEFT_BEHIND
     }
 
-    /// Puts a client of this peer at a place; the previous client of the place leaves.
-    pub fn enter(&mut self, place: usize, peer: P, now: Instant) {
+    /// Puts a client at a free place.
+    pub fn enter(&mut self, place: usize, now: Instant) {
         self.leave(place);
         self.number += 1;
-        self.clients[place] = Some(Client { number: self.number, peer, session: Session::new(now) });
+        self.clients[place] = Some(Client { number: self.number, session: Session::new(now) });
+    }
+
+    /// Time at which a client last proved that it is one: it sent a request or data of one, took bytes of an answer, or has an
+    /// operation under way now. None if it has never sent a request.
+    #[must_use]
+    pub fn proved(&self, place: usize, now: Instant) -> Option<Instant> {
+        self.session(place)?.proved(now)
     }
 
     /// Removes the client at a place. Its operations under way go on. Its changes among them must have ended before a
     /// client that enters later changes the same export: that may be the same one, which repeats them.
     pub fn leave(&mut self, place: usize) {
-        if let Some(Client { number, session, .. }) = self.clients[place].take() {
+        if let Some(Client { number, session }) = self.clients[place].take() {
             let its = self.asked.iter_mut().flatten().filter(|(_, of, _)| *of == number);
             its.for_each(|(.., asked)| asked.left = Some(self.number));
             self.left_behind += session.under_way();
@@ -161,7 +145,7 @@ impl<P: Copy + PartialEq> Server<P> {
         now: Instant,
         exports: &[Export],
     ) -> Result<Option<(usize, Tag, Operation)>, Gone> {
-        let (Some(Client { number, session, .. }), Some(tag)) = (&mut self.clients[place], self.free.last().copied())
+        let (Some(Client { number, session }), Some(tag)) = (&mut self.clients[place], self.free.last().copied())
         else {
             return Ok(None);
         };
@@ -197,9 +181,9 @@ impl<P: Copy + PartialEq> Server<P> {
     }
 
     /// Takes the first `count` bytes of [`Server::room`], which have been received.
-    pub fn received(&mut self, place: usize, count: usize) {
+    pub fn received(&mut self, place: usize, now: Instant, count: usize) {
         if let Some(client) = &mut self.clients[place] {
-            client.session.received(count);
+            client.session.received(now, count);
         }
     }
 

@@ -48,9 +48,10 @@ pub(super) struct Session {
     phase: Phase,
     /// Time at which the client connected.
     since: Instant,
-    /// Time of the last request, and true if there was one.
+    /// Time of the last request.
     heard: Instant,
-    has_asked: bool,
+    /// Time at which the client last did something that costs it something: a request, data of one, taking an answer.
+    proved: Option<Instant>,
     share: Share,
     input: Box<[u8]>,
     start: usize,
@@ -74,7 +75,7 @@ impl Session {
             phase,
             since: now,
             heard: now,
-            has_asked: false,
+            proved: None,
             share: Share::default(),
             input: vec![0; INPUT].into(),
             start: 0,
@@ -104,19 +105,10 @@ impl Session {
         self.default.take()
     }
 
-    /// Time of the client's last request.
-    pub(super) fn heard(&self) -> Instant {
-        self.heard
-    }
-
-    /// True if the client has ever sent a request.
-    pub(super) fn has_asked(&self) -> bool {
-        self.has_asked
-    }
-
-    /// True if every request has been completed and its reply sent.
-    pub(super) fn is_idle(&self) -> bool {
-        self.under_way == 0 && self.answers.replies() == 0 && matches!(self.payload, Payload::None)
+    /// Time at which the client last proved that it is one: now, while an operation is under way; None if it has never sent a
+    /// request.
+    pub(super) fn proved(&self, now: Instant) -> Option<Instant> {
+        if self.under_way > 0 { Some(now) } else { self.proved }
     }
 
     /// Deadline for the client to choose an export, to send the rest of a WRITE's data, or to receive an answer.
@@ -155,7 +147,8 @@ impl Session {
     }
 
     /// Takes note that so many bytes were received into [`Self::room`].
-    pub(super) fn received(&mut self, count: usize) {
+    pub(super) fn received(&mut self, now: Instant, count: usize) {
+        self.moved(now);
         match &mut self.payload {
             Payload::Write(_, Operation::Write { buffer, .. }, come) if self.start == self.end => {
                 *come = come.saturating_add(count).min(buffer.len());
@@ -211,7 +204,7 @@ impl Session {
                 Payload::None => {
                     let Some(head) = input.first_chunk() else { return Ok(None) };
                     let request = Request::parse(head).map_err(|_| Gone)?;
-                    (self.heard, self.has_asked) = (now, true);
+                    (self.heard, self.proved) = (now, Some(now));
                     if is_change(request.kind) && unsettled(place) {
                         self.waits = true;
                         return Ok(None);
@@ -325,8 +318,14 @@ impl Session {
         self.answers.output(now, slices)
     }
 
+    /// Bytes have come or gone.
+    fn moved(&mut self, now: Instant) {
+        self.proved = self.proved.map(|_| now);
+    }
+
     /// Takes note that so many of these bytes have been sent.
     pub(super) fn sent(&mut self, now: Instant, count: usize, memory: &mut Memory) {
+        self.moved(now);
         let share = &mut self.share;
         self.answers.sent(now, count, |buffer| memory.give(share, buffer.len(), Some(buffer)));
     }
@@ -370,7 +369,7 @@ mod tests {
                 let n = room.len().min(left.len());
                 room[..n].copy_from_slice(&left[..n]);
                 left = &left[n..];
-                session.received(n);
+                session.received(now, n);
             }
         };
         for _ in 0..100 {

@@ -10,7 +10,7 @@ pub(crate) const SIZE: u64 = 1 << 20;
 
 /// A server, and a disk of 1 MiB called "disk" whose operations end at once, or are kept.
 pub(crate) struct Rig {
-    pub(crate) server: Server<u8>,
+    pub(crate) server: Server,
     pub(crate) disk: Exported<Ram>,
     pub(crate) keeps: bool,
     pub(crate) kept: Vec<(Tag, Operation)>,
@@ -21,7 +21,7 @@ impl Rig {
     /// With one client, at place 0.
     pub(crate) fn new() -> Self {
         let (now, mut server) = (Instant::now(), Server::new());
-        server.enter(0, 0, now);
+        server.enter(0, now);
         let disk = Exported::new("disk", Ram::new(SIZE, 512, false, 1).unwrap());
         Self { server, disk, keeps: false, kept: Vec::new(), now }
     }
@@ -46,7 +46,7 @@ impl Rig {
             assert!(n > 0, "it wants bytes, and has no room for them");
             room[..n].copy_from_slice(&left[..n]);
             left = &left[n..];
-            self.server.received(0, n);
+            self.server.received(0, self.now, n);
         }
     }
 

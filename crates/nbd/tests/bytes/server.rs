@@ -3,7 +3,7 @@
 use super::rig::{Rig, SIZE, ask, begin, chunk, joined, replies, request, simple};
 use linerate_block::{Backend, Operation};
 use linerate_nbd::wire::{Go, Greeting, OptionHeader, chunk as kind_of, command, error, info, option, reply};
-use linerate_nbd::{BlockService, CLIENTS, Export, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
+use linerate_nbd::{BlockService, Export, Gone, PATIENCE, SERVER_SLICES, STALL, Server};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
@@ -202,7 +202,7 @@ fn a_client_has_128_requests_and_what_it_leaves_under_way_is_counted_until_it_en
     assert_eq!((rig.kept.len(), rig.server.wants_input(0)), (128, false));
     rig.server.leave(0);
     assert_eq!((rig.server.clients(), rig.server.left_behind(), rig.server.is_done()), (0, 128, false));
-    rig.server.enter(0, 0, rig.now);
+    rig.server.enter(0, rig.now);
     for (tag, operation) in rig.kept.drain(..) {
         rig.disk.submit(0, tag, operation);
     }
@@ -226,7 +226,7 @@ fn a_change_waits_for_those_that_a_client_before_left_behind() {
     rig.say(&write(1, 1)).unwrap();
     let left = rig.kept.pop().unwrap();
     rig.server.leave(0);
-    rig.server.enter(0, 0, rig.now);
+    rig.server.enter(0, rig.now);
     rig.keeps = false;
     rig.say(&begin(false)).unwrap();
     rig.hear(usize::MAX);
@@ -246,25 +246,46 @@ fn a_change_waits_for_those_that_a_client_before_left_behind() {
     rig.keeps = true;
     rig.say(&request(command::READ, 0, 1, 0, 512)).unwrap();
     rig.server.leave(0);
-    rig.server.enter(0, 0, rig.now);
+    rig.server.enter(0, rig.now);
     rig.say(&[begin(false), write(2, 1)].concat()).unwrap();
     assert_eq!(rig.kept.len(), 2);
-    rig.server.enter(1, 0, rig.now);
+    rig.server.enter(1, rig.now);
     rig.server.leave(1);
     rig.say(&write(3, 1)).unwrap();
     assert_eq!(rig.kept.len(), 3);
 }
 
 #[test]
-fn an_idle_client_of_whoever_has_the_most_gives_way() {
+fn a_client_proves_itself_by_requests_and_by_what_comes_and_goes_for_them() {
     let mut rig = Rig::new();
-    for place in 1..CLIENTS {
-        assert_eq!(rig.server.place_for(1), Some(place), "a free one");
-        rig.server.enter(place, 1, rig.now + Duration::from_secs(place as u64));
-    }
-    assert_eq!(rig.server.place_for(0), Some(1), "the one that has been idle longest, of the many");
-    rig.server.leave(40);
-    assert_eq!(rig.server.place_for(0), Some(40));
+    let later = |rig: &mut Rig| {
+        rig.now += Duration::from_secs(1);
+        rig.now
+    };
+    let proved = |rig: &mut Rig| {
+        let now = later(rig);
+        rig.server.proved(0, now)
+    };
+    rig.say(&begin(false)).unwrap();
+    later(&mut rig);
+    rig.hear(usize::MAX);
+    assert_eq!(proved(&mut rig), None, "it has asked for nothing yet");
+    let asked = later(&mut rig);
+    rig.say(&request(command::WRITE, 0, 1, 0, 512)).unwrap();
+    assert_eq!(proved(&mut rig), Some(asked));
+    rig.say(&[1; 100]).unwrap();
+    let came = rig.now;
+    assert_eq!(proved(&mut rig), Some(came), "a part of its data");
+    rig.keeps = true;
+    rig.say(&[1; 412]).unwrap();
+    let now = proved(&mut rig);
+    assert_eq!(now, Some(rig.now), "the operation is under way");
+    let (tag, operation) = rig.kept.pop().unwrap();
+    rig.disk.submit(0, tag, operation);
+    rig.end();
+    let answered = later(&mut rig);
+    rig.hear(usize::MAX);
+    assert_eq!(proved(&mut rig), Some(answered), "it has taken the answer");
 }
 
 #[test]
@@ -275,7 +296,7 @@ fn where_no_number_is_left_for_an_operation_nothing_is_read() {
     while rig.kept.len() < 64 * 128 + 8 * 128 {
         assert_eq!(rig.say(&asks), Ok(asks.len()));
         rig.server.leave(0);
-        rig.server.enter(0, 0, rig.now);
+        rig.server.enter(0, rig.now);
     }
     assert_eq!(rig.say(&asks), Ok(0));
     let (tag, operation) = rig.kept.pop().unwrap();
@@ -300,11 +321,11 @@ fn the_empty_name_is_that_of_the_only_export_and_of_none_where_there_were_severa
     let (now, mut server) = (Instant::now(), Server::new());
     // What a client that chooses this export is answered, and what the server says of the default export.
     let mut choose = |name: &str, exports: &[Export]| {
-        server.enter(0, 0, now);
+        server.enter(0, now);
         let go = ask(option::GO, &Go { name: name.into(), wanted: vec![] }.emit());
         let bytes = [&3u32.to_be_bytes()[..], &go].concat();
         server.room(0)[..bytes.len()].copy_from_slice(&bytes);
-        server.received(0, bytes.len());
+        server.received(0, now, bytes.len());
         assert!(server.next(0, now, exports).unwrap().is_none());
         let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
         let n = server.output(0, now, &mut slices);

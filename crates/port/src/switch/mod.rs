@@ -61,6 +61,7 @@ use crate::finish::Finisher;
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
+use crate::random::random;
 use flood::{Flock, Share};
 use forward::{Passed, Target};
 use ledger::Retired;
@@ -68,7 +69,6 @@ use member::{Member, Outlet, Source};
 use own::Own;
 use parked::Parked;
 use rewrite::Whole;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use table::{PortId, Table};
 
@@ -168,8 +168,6 @@ impl Switch {
     #[must_use]
     pub fn with_addresses(addresses: u32) -> Self {
         let addresses = addresses.clamp(*TABLE_SIZES.start(), *TABLE_SIZES.end());
-        // The standard library's hash keys come from the system's random source.
-        let secret = || RandomState::new().hash_one(0u8);
         Self {
             members: Vec::new(),
             live: Vec::new(),
@@ -180,7 +178,7 @@ impl Switch {
             touched: Vec::new(),
             share: Share::default(),
             flock: Flock::default(),
-            table: Table::new(addresses as usize, [secret(), secret()]),
+            table: Table::new(addresses as usize, [random(), random()]),
             mirrors: Vec::new(),
             forwards_reserved: false,
             retired: Retired::default(),

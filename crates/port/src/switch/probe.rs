@@ -12,6 +12,7 @@
 //! keyed hash, so that a probe can be sent again by whoever has seen it, and made by nobody else.
 
 use super::table::PortId;
+use crate::random::random;
 use std::hash::{BuildHasher, RandomState};
 
 /// Destination of probes: 03-6C-72-00-88-B5.
@@ -37,8 +38,7 @@ pub(super) struct Prober {
 
 impl Prober {
     pub(super) fn new() -> Self {
-        let random = RandomState::new().hash_one(0u8);
-        Self { keys: [RandomState::new(), RandomState::new()], identity: random.to_be_bytes() }
+        Self { keys: [RandomState::new(), RandomState::new()], identity: random().to_be_bytes() }
     }
 
     /// Address of the switch, locally administered.

@@ -122,6 +122,22 @@ pub(crate) fn accept(listener: &OwnedFd) -> io::Result<Foreign> {
 /// The user at the other side.
 #[cfg(target_os = "linux")]
 pub(crate) fn peer_user(fd: &Foreign) -> io::Result<u32> {
+    credentials(fd).map(|credentials| credentials.uid)
+}
+
+/// The process at the other side, if the kernel knows it.
+#[cfg(target_os = "linux")]
+pub(crate) fn peer_process(fd: &Foreign) -> Option<i32> {
+    credentials(fd).ok().map(|credentials| credentials.pid).filter(|pid| *pid > 0)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn peer_process(_: &Foreign) -> Option<i32> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn credentials(fd: &Foreign) -> io::Result<libc::ucred> {
     let mut cred = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).unwrap_or(0);
     // SAFETY: the value is writable for its length.
@@ -129,7 +145,7 @@ pub(crate) fn peer_user(fd: &Foreign) -> io::Result<u32> {
         let at = (&raw mut cred).cast();
         libc::getsockopt(fd.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, at, &raw mut len)
     })?;
-    Ok(cred.uid)
+    Ok(cred)
 }
 
 /// The user at the other side.

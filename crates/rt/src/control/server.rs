@@ -7,17 +7,19 @@ use crate::event::run;
 use crate::machine::{Machine, Progress, Sleeper};
 use crate::signal::Stop;
 use crate::spawn;
-use crate::sys::socket::{connect_at_once, is_of_this_user, listen_alone};
+use crate::sys::socket::{connect_at_once, is_of_this_user, listen_alone, peer_process};
 use crate::wait::{WaitMode, Waiter};
-use linerate_port::{DirLock, Interest, Sleep, runtime_dir};
+use linerate_port::{Admission, DirLock, Interest, Limits, Origin, Sleep, Ticket, runtime_dir};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Most clients at a time: for one more the oldest is dropped, who has had its time.
+/// Most clients at a time.
 const MOST: usize = 16;
+/// Time for which a client that takes its answer is not dropped for another one, however little it takes.
+const QUIET: Duration = Duration::from_millis(100);
 /// Most processes of one name.
 const MOST_NAMESAKES: usize = 64;
 /// Most clients let in before those that are there have their turn.
@@ -51,7 +53,8 @@ impl Server {
         let (name, path, listener) = place(&dir, kind, name)?;
         let stop = Stop::new()?;
         let server = Self { name: name.clone(), path, stop: stop.clone() };
-        let mut desk = Desk { name, listener, handler, sessions: Vec::new(), paused: None, stopping: false };
+        let door = Admission::new(Limits::new(MOST).quiet(QUIET));
+        let mut desk = Desk { name, listener, handler, door, sessions: Vec::new(), paused: None, stopping: false };
         spawn("control", &[], move || run(&mut desk, &mut Waiter::new(WaitMode::Sleep), &stop))?;
         Ok(server)
     }
@@ -111,8 +114,8 @@ struct Desk<H> {
     name: String,
     listener: UnixListener,
     handler: H,
-    /// The oldest first.
-    sessions: Vec<Session>,
+    door: Admission,
+    sessions: Vec<(Ticket, Session)>,
     /// Nobody is let in before: the system has no descriptors.
     paused: Option<u64>,
     stopping: bool,
@@ -135,6 +138,12 @@ impl<H: FnMut(&[&str]) -> Result<String, String>> Desk<H> {
         }
     }
 
+    /// Drops a session.
+    fn leave(&mut self, of: Ticket) {
+        self.door.leave(of);
+        self.sessions.retain(|(ticket, _)| *ticket != of);
+    }
+
     /// Lets clients in. Most have sent their request already, and are served at once: those that only connect drop each
     /// other, and nobody else.
     fn let_in(&mut self, now: u64) -> bool {
@@ -155,11 +164,11 @@ impl<H: FnMut(&[&str]) -> Result<String, String>> Desk<H> {
             if !is_of_this_user(stream.as_fd()) || stream.set_nonblocking(true).is_err() {
                 continue;
             }
+            let origin = Origin::Process(peer_process(stream.as_fd()));
             if let Some(session) = self.serve(now, Session::new(stream, now)) {
-                if self.sessions.len() >= MOST {
-                    self.sessions.remove(0);
-                }
-                self.sessions.push(session);
+                let Ok((ticket, gone)) = self.door.admit(now, origin) else { continue };
+                gone.into_iter().for_each(|gone| self.leave(gone));
+                self.sessions.push((ticket, session));
             }
         }
         true
@@ -171,22 +180,31 @@ impl<H: FnMut(&[&str]) -> Result<String, String>> Machine for Desk<H> {
         if self.stopping {
             return Progress::Done;
         }
-        for session in std::mem::take(&mut self.sessions).into_iter().filter(|session| now < session.until) {
-            let left = self.serve(now, session);
-            self.sessions.extend(left);
+        for (ticket, session) in std::mem::take(&mut self.sessions) {
+            let before = session.sent();
+            match Some(session).filter(|session| now < session.until).and_then(|session| self.serve(now, session)) {
+                None => self.door.leave(ticket),
+                Some(session) => {
+                    // What the socket takes at first needs nobody who reads it.
+                    if before > 0 && session.sent() > before {
+                        self.door.proved(ticket, now);
+                    }
+                    self.sessions.push((ticket, session));
+                }
+            }
         }
         if self.let_in(now) { Progress::Worked } else { Progress::Idle }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        self.sessions.iter().map(|session| session.until).chain(self.paused).min()
+        self.sessions.iter().map(|(_, session)| session.until).chain(self.paused).min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         if self.paused.is_none() {
             visit(&mut Sleep::on(self.listener.as_fd(), Interest::Readable));
         }
-        self.sessions.iter().for_each(|session| visit(&mut session.sleep()));
+        self.sessions.iter().for_each(|(_, session)| visit(&mut session.sleep()));
     }
 
     fn stop(&mut self, _: u64) {

@@ -61,6 +61,14 @@ impl Session {
         self.until = now + READS;
     }
 
+    /// Bytes of the answer that its client was sent.
+    pub(super) fn sent(&self) -> usize {
+        match self.state {
+            State::Asks(_) => 0,
+            State::Reads(_, sent) => sent,
+        }
+    }
+
     /// Condition of a sleep that its client ends.
     pub(super) fn sleep(&self) -> Sleep<'_> {
         let interest = match self.state {

@@ -174,6 +174,26 @@ fn hostile_clients_keep_nobody_from_being_served() {
     drop(server);
 }
 
+/// Regression: who was taking its answer was dropped for those that only connect.
+#[test]
+fn who_takes_its_answer_is_not_dropped_for_those_that_only_connect() {
+    const LONG: usize = 4_000_000;
+    let name = unique("taking");
+    let _server = Server::listen(KIND, &name, echo).unwrap();
+    let mut slow = connect(&name);
+    slow.set_nonblocking(false).unwrap();
+    slow.set_read_timeout(Some(LIMIT)).unwrap();
+    slow.write_all(format!("long {LONG}\n").as_bytes()).unwrap();
+    // More than a socket holds: the server has sent some after the first.
+    let mut bytes = vec![0; 1 << 20];
+    slow.read_exact(&mut bytes).unwrap();
+    let silent: Vec<_> = (0..100).map(|_| connect(&name)).collect();
+    assert_eq!(ask(KIND, &name, "still here").unwrap(), "still|here");
+    slow.read_to_end(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), LONG + "ok 4000000\n".len());
+    drop(silent);
+}
+
 /// Counts its turns, and sleeps on nothing but calls.
 struct Sleepy {
     callee: Callee<u64>,

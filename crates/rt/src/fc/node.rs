@@ -6,7 +6,7 @@ use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use crate::net::{self, Ip, IpTx, NetError, Service, Services};
-use crate::random::{random, unguessable};
+use crate::random;
 use linerate_fcoe::{AuthConfig, DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_nic::{Control, MAX_MTU, NicError, NicRx};
 use linerate_port::{Info, Link, OpenError, Port, Spec};
@@ -218,7 +218,9 @@ impl FcPort {
         let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();
         let mut node = Node::new(config, device);
         if let Some(auth) = self.auth {
-            node.authenticate_with(auth, unguessable()?);
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed)?;
+            node.authenticate_with(auth, seed);
         }
         Ok(FcNode {
             node,

@@ -2,7 +2,7 @@
 
 use super::node::{NetError, Options};
 use crate::line::Arrivals;
-use crate::random::random;
+use crate::random;
 use linerate_nic::{Control, Flags, NicTx, RxFrame};
 use linerate_offload::{Frames, GSO_ECN, GSO_UDP_L4, Segments, Verdict, header_len};
 use linerate_port::Link;

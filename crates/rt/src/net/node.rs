@@ -3,7 +3,7 @@
 use super::ip::{Ip, IpTx};
 use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
-use crate::random::random;
+use crate::random;
 use linerate_nic::{Nic, NicError};
 use linerate_port::{Link, OpenError, Port, TxQueue, open_all};
 use linerate_stack::{Cidr, ConfigError, Host, Probe};

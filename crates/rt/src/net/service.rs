@@ -227,7 +227,7 @@ impl Machine for Serving {
             return if over { Progress::Done } else { Progress::Worked };
         }
         let (ip, line) = self.node.split();
-        let streamed = self.streams.serve(&mut ip.host);
+        let streamed = self.streams.serve(now, &mut ip.host);
         if streamed {
             // What was written goes out at once.
             let (host, mut tx) = ip.over(&mut line.tx);

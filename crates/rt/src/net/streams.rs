@@ -3,12 +3,15 @@
 use super::ip::Ip;
 use super::service::{Offer, Service};
 use bytes::Bytes;
+use linerate_port::{Admission, Limits, Ticket};
 use linerate_stack::tcp::{KeepAlive, State, TcpId, TcpListenerId};
 use linerate_stack::{BindError, Host};
 use linerate_text::counters;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// Connections of all services of a queue at a time.
+const MOST: usize = 4096;
 /// Connections that wait to be accepted, of a service.
 const BACKLOG: usize = 1024;
 /// Connections of a service that have begun with data and whose handshake is not over: all services answer a request that comes
@@ -21,6 +24,8 @@ counters! {
     /// Counters of a service over TCP.
     pub struct Streamed {
         pub connections: u64,
+        /// Connections reset: for others, or because there was no place for them.
+        pub refused: u64,
         /// Bytes received.
         pub received: u64,
         /// Bytes sent.
@@ -154,11 +159,19 @@ pub(super) fn chargen(stream: &mut Stream<'_>) {
     }
 }
 
+/// A connection of a service.
+struct Talker {
+    /// Place of the service.
+    at: usize,
+    talk: Box<dyn Talk>,
+    ticket: Ticket,
+}
+
 /// Services over TCP that a host has open.
 pub struct Streams {
     open: Vec<(Offer, TcpListenerId, Streamed)>,
-    /// Service and talk of each connection, by its identifier.
-    talks: HashMap<TcpId, (usize, Box<dyn Talk>)>,
+    door: Admission,
+    talks: HashMap<TcpId, Talker>,
     buffer: Box<[u8]>,
 }
 
@@ -175,7 +188,7 @@ impl Streams {
                 open.push((offer.clone(), id, Streamed::default()));
             }
         }
-        Ok(Self { open, talks: HashMap::new(), buffer: vec![0; 65536].into() })
+        Ok(Self { open, door: Admission::new(Limits::new(MOST)), talks: HashMap::new(), buffer: vec![0; 65536].into() })
     }
 
     /// Counters of each service, for each family.
@@ -183,31 +196,57 @@ impl Streams {
         self.open.iter().map(|(offer, _, count)| (offer.service, *count))
     }
 
-    /// Answers what the host has received; true if there was something.
-    pub(crate) fn serve(&mut self, host: &mut Host) -> bool {
+    /// Answers what the host has received by `now`; true if there was something.
+    pub(crate) fn serve(&mut self, now: u64, host: &mut Host) -> bool {
         let mut worked = false;
         while let Some(listener) = host.tcp_arrival() {
             worked = true;
             let Some(at) = self.open.iter().position(|(_, id, _)| *id == listener) else { continue };
-            while let Some((id, _)) = host.tcp_accept(listener) {
+            while let Some((id, from)) = host.tcp_accept(listener) {
                 let (offer, _, count) = &mut self.open[at];
                 count.connections += 1;
-                self.talks.insert(id, (at, (offer.service.talk)(offer)));
-                self.talk(host, id);
+                let Ok((ticket, gone)) = self.door.admit(now, from.ip().into()) else {
+                    count.refused += 1;
+                    host.tcp_abort(id);
+                    host.tcp_release(id);
+                    continue;
+                };
+                self.talks.insert(id, Talker { at, talk: (offer.service.talk)(offer), ticket });
+                if let Some(gone) = gone {
+                    self.dismiss(host, gone);
+                }
+                self.talk(now, host, id);
             }
         }
         while let Some(id) = host.tcp_news() {
             worked = true;
-            self.talk(host, id);
+            self.talk(now, host, id);
         }
         worked
     }
 
-    fn talk(&mut self, host: &mut Host, id: TcpId) {
-        let Some((at, talk)) = self.talks.get_mut(&id) else { return };
+    /// Resets a connection, for another one.
+    fn dismiss(&mut self, host: &mut Host, gone: Ticket) {
+        self.door.leave(gone);
+        let Some(id) = self.talks.iter().find(|(_, talker)| talker.ticket == gone).map(|(id, _)| *id) else { return };
+        if let Some(talker) = self.talks.remove(&id) {
+            self.open[talker.at].2.refused += 1;
+        }
+        host.tcp_abort(id);
+        host.tcp_release(id);
+    }
+
+    fn talk(&mut self, now: u64, host: &mut Host, id: TcpId) {
+        let Some(Talker { at, talk, ticket }) = self.talks.get_mut(&id) else { return };
         let count = &mut self.open[*at].2;
+        let before = count.received + count.sent;
         let mut stream = Stream { host, id, buffer: &mut self.buffer, count };
-        if talk.go(&mut stream) || stream.is_closed() {
+        let over = talk.go(&mut stream) || stream.is_closed();
+        if count.received + count.sent > before {
+            self.door.proved(*ticket, now);
+        }
+        if over {
+            self.door.leave(*ticket);
             host.tcp_release(id);
             self.talks.remove(&id);
         }

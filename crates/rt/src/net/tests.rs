@@ -207,6 +207,47 @@ fn a_host_on_an_adapter_follows_its_settings() {
     assert_eq!(refused, Err(linerate_stack::SendError::Down));
 }
 
+/// Regression: connections that said nothing were kept until there was no memory.
+#[test]
+fn services_serve_whoever_speaks_beside_connections_that_say_nothing() {
+    let mut bench = Bench::new("crowded", "");
+    for silent in ["10.0.0.3/24", "10.0.0.4/24", "10.0.0.5/24"] {
+        bench.client.ip.host.add_address(silent.parse().unwrap()).unwrap();
+    }
+    let turns = |bench: &mut Bench| {
+        for _ in 0..10 {
+            bench.now += 1000;
+            bench.client.handle(bench.now);
+            bench.server.handle(bench.now);
+        }
+    };
+    let connect = |bench: &mut Bench, from: &str, n: usize| {
+        let from = SocketAddr::new(from.parse().unwrap(), 0);
+        let connect =
+            |bench: &mut Bench| bench.client.ip.host.tcp_connect(bench.now, Some(from), at("10.0.0.2:7")).unwrap();
+        for batch in 0..n.div_ceil(100) {
+            let ids: Vec<_> = (0..(n - 100 * batch).min(100)).map(|_| connect(bench)).collect();
+            turns(bench);
+            if n == 1 {
+                return Some(ids[0]);
+            }
+        }
+        None
+    };
+    connect(&mut bench, "10.0.0.3", 3_500);
+    connect(&mut bench, "10.0.0.4", 1_000);
+    let honest = connect(&mut bench, "10.0.0.1", 1).unwrap();
+    for round in 0..3 {
+        let host = &mut bench.client.ip.host;
+        assert_eq!(host.tcp_write(honest, b"still here"), Some(10), "round {round}");
+        turns(&mut bench);
+        assert_eq!(bench.client.ip.host.tcp_read(honest, &mut [0; 100]), Some(10), "round {round}");
+        connect(&mut bench, "10.0.0.5", 500);
+    }
+    let count = bench.server.streamed().map(|(_, count)| count).find(|count| count.connections > 0).unwrap();
+    assert_eq!((count.connections, count.refused), (6_001, 6_001 - 4_096));
+}
+
 /// Regression: the host saw that its link was down before it looked at what had arrived, and discarded that.
 #[test]
 fn what_was_sent_before_the_far_end_went_is_received() {

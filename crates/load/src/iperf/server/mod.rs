@@ -18,6 +18,7 @@ use super::link::{self, Options, Sizes};
 use super::report::{EndSettings, Reporter, ServerSettings};
 use super::settings::Transport;
 use crate::socket::{Site, TcpListener, UdpSocket};
+use linerate_port::Limits;
 use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, spawn};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -117,12 +118,13 @@ pub(super) struct ServerState {
 impl ServerState {
     pub(super) fn new(site: &Site, serving: &Serving, reporter: &Arc<Reporter>, only: Option<IpAddr>) -> Arc<Self> {
         let most = SESSIONS.min(MEMORY / serving.block.max(1)).max(1);
+        let limits = Limits::new(most);
         Arc::new(Self {
             site: site.clone(),
             serving: serving.clone(),
             reporter: reporter.clone(),
             only,
-            sessions: if only.is_some() { Places::of_one_origin(most) } else { Places::new(most) },
+            sessions: Places::new(if only.is_some() { Limits { share: most, ..limits } } else { limits }),
             began: AtomicU32::new(0),
             kept: only.map(|_| Mutex::default()),
         })

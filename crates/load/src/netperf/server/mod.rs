@@ -11,6 +11,7 @@ use super::control::Control;
 use super::fault::Fault;
 use crate::socket::sys::{self, Ready};
 use crate::socket::{Own, Place, Site, TcpListener, TcpStream, plain};
+use linerate_port::Limits;
 use linerate_rt::{Places, Stop, spawn};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -80,7 +81,7 @@ impl Server {
     /// # Errors
     /// Errors of the system, if it cannot wait for clients any more.
     pub fn run(&self, stop: &Stop, log: impl Fn(&str) + Send + Sync + 'static) -> Result<(), Fault> {
-        let (memory, sessions) = (AtomicUsize::new(0), Places::new(SESSIONS));
+        let (memory, sessions) = (AtomicUsize::new(0), Places::new(Limits::new(SESSIONS)));
         let state = ServerState {
             site: self.site.clone(),
             threads: self.threads,

@@ -4,7 +4,7 @@ use super::login::Given;
 use crate::flags::Ends;
 use crate::flags::own::Hosted;
 use crate::socket::{Family, Own, Place};
-use crate::stream::config::{Form, Limits};
+use crate::stream::config::{Form, TestLimits};
 use crate::stream::settings::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(in crate::stream) struct State {
     pub(super) idle: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     pub(super) keep_alive: Option<[Option<u32>; 3]>,
-    pub(super) limits: Limits,
+    pub(super) limits: TestLimits,
     pub(super) file: Option<PathBuf>,
     pub(super) cpu: Option<usize>,
     pub(super) pid_file: Option<PathBuf>,
@@ -57,7 +57,7 @@ impl Default for State {
             idle: None,
             send_timeout: None,
             keep_alive: None,
-            limits: Limits::default(),
+            limits: TestLimits::default(),
             file: None,
             cpu: None,
             pid_file: None,

@@ -1,15 +1,16 @@
-//! Listener of a server: connections that have not said their cookie yet. They share this one thread, so that any number of
-//! them costs a descriptor each and nothing else.
+//! Listener of a server: connections that have not said their cookie yet. They share this one thread, so that each costs a
+//! descriptor and nothing else; who gives way when there are too many, [`Admission`] says.
 
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{TcpListener, TcpStream};
+use crate::socket::{TcpListener, TcpStream, plain};
 use crate::stream::protocol::Cookie;
-use linerate_rt::Stop;
+use linerate_port::{Admission, Limits, Ticket};
+use linerate_rt::{Stop, monotonic_ns};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// Greatest number of connections without a cookie; the oldest gives way.
+/// Greatest number of connections without a cookie.
 const WAITING: usize = 128;
 /// Time for a cookie.
 const SPEAKS: Duration = Duration::from_secs(5);
@@ -27,6 +28,7 @@ pub(super) struct Arrival {
 /// A connection without a cookie, or with a part of one.
 struct Silent {
     stream: TcpStream,
+    ticket: Ticket,
     bytes: [u8; Cookie::LEN],
     got: usize,
     since: Instant,
@@ -35,6 +37,8 @@ struct Silent {
 
 pub(super) struct Listener {
     listener: TcpListener,
+    door: Admission,
+    /// The oldest first.
     silent: Vec<Silent>,
     number: u64,
 }
@@ -42,7 +46,7 @@ pub(super) struct Listener {
 impl Listener {
     pub(super) fn new(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, silent: Vec::new(), number: 0 })
+        Ok(Self { listener, door: Admission::new(Limits::new(WAITING)), silent: Vec::new(), number: 0 })
     }
 
     /// Waits for the next connection that says its cookie; `None` once one of the stops is requested, or it is later than `until`
@@ -50,7 +54,9 @@ impl Listener {
     pub(super) fn next(&mut self, stops: &[&Stop], until: impl Fn() -> Option<Instant>) -> io::Result<Option<Arrival>> {
         loop {
             let now = Instant::now();
-            self.silent.retain(|silent| now.duration_since(silent.since) < SPEAKS);
+            while self.silent.first().is_some_and(|oldest| now.duration_since(oldest.since) >= SPEAKS) {
+                self.take_out(0);
+            }
             let left = self.silent.first().map(|oldest| SPEAKS.saturating_sub(now.duration_since(oldest.since)));
             let left = until().map(|until| until.saturating_duration_since(now)).into_iter().chain(left).min();
             let fds = stops.iter().map(|stop| Ok(stop.as_fd())).chain([self.listener.readiness()]);
@@ -65,11 +71,11 @@ impl Listener {
             if let Some(at) = ready[stops.len() + 1..].iter().position(|ready| *ready) {
                 match self.silent[at].read() {
                     Ok(true) => {
-                        let Silent { stream, bytes, number, .. } = self.silent.remove(at);
+                        let Silent { stream, bytes, number, .. } = self.take_out(at);
                         return Ok(Some(Arrival { stream, cookie: Cookie::received(bytes), number }));
                     }
                     Ok(false) => {}
-                    Err(_) => drop(self.silent.remove(at)),
+                    Err(_) => drop(self.take_out(at)),
                 }
             }
             if ready[stops.len()] {
@@ -78,22 +84,38 @@ impl Listener {
         }
     }
 
+    /// Takes out the connection at this place.
+    fn take_out(&mut self, at: usize) -> Silent {
+        let silent = self.silent.remove(at);
+        self.door.leave(silent.ticket);
+        silent
+    }
+
+    /// Closes a connection, if there is one that has to go.
+    fn dismiss(&mut self, gone: Option<Ticket>) {
+        let at = self.silent.iter().position(|silent| Some(silent.ticket) == gone);
+        at.map(|at| self.take_out(at));
+    }
+
     fn accept(&mut self) {
         match self.listener.accept() {
-            Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
-                if self.silent.len() >= WAITING {
-                    self.silent.remove(0);
-                }
+            Ok((stream, from)) if stream.set_nonblocking(true).is_ok() => {
+                // None of them has proved anything: one gives way.
+                let Ok((ticket, gone)) = self.door.admit(monotonic_ns(), plain(from).ip().into()) else { return };
+                self.dismiss(gone);
                 self.number += 1;
                 let (bytes, since) = ([0; Cookie::LEN], Instant::now());
-                self.silent.push(Silent { stream, bytes, got: 0, since, number: self.number });
+                self.silent.push(Silent { stream, ticket, bytes, got: 0, since, number: self.number });
             }
             // It is gone already, or nobody has knocked.
             Ok(_) => {}
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             // Out of descriptors: those who wait without a word go first.
-            Err(_) if !self.silent.is_empty() => drop(self.silent.remove(0)),
+            Err(_) if !self.silent.is_empty() => {
+                let gone = self.door.make_room(monotonic_ns());
+                self.dismiss(gone);
+            }
             Err(_) => std::thread::sleep(RESTS),
         }
     }

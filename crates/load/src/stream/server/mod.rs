@@ -10,7 +10,7 @@ mod session;
 mod table;
 
 use super::VERSION;
-use super::config::{Config, Limits};
+use super::config::{Config, TestLimits};
 use super::fault::Fault;
 use super::login::Guard;
 use super::protocol::State;
@@ -18,6 +18,7 @@ use crate::Output;
 use crate::socket::sys::system;
 use crate::socket::{Site, TcpListener, TcpStream, plain};
 use datagrams::Datagrams;
+use linerate_port::Limits;
 use linerate_rt::{Places, Stop, spawn};
 use listener::{Arrival, Listener};
 use std::io::Write;
@@ -41,7 +42,7 @@ struct ServerState {
     /// True once the only session has begun.
     spent: AtomicBool,
     guard: Option<Guard>,
-    limits: Limits,
+    limits: TestLimits,
     site: Site,
     table: Table,
     datagrams: Datagrams,
@@ -63,7 +64,7 @@ pub(super) fn run(
     config: &Config,
     site: &Site,
     listener: TcpListener,
-    (once, guard, limits): (bool, Option<&Guard>, &Limits),
+    (once, guard, limits): (bool, Option<&Guard>, &TestLimits),
     stop: &Stop,
     output: &Arc<Output>,
 ) -> Result<(), String> {
@@ -81,7 +82,7 @@ pub(super) fn run(
         site: site.clone(),
         table: Table::default(),
         datagrams: Datagrams::new(site, stop),
-        sessions: Places::with_weight(most, STREAMS),
+        sessions: Places::new(Limits { weight: STREAMS, ..Limits::new(most) }),
         began: AtomicUsize::new(0),
         announced: AtomicUsize::new(0),
         done: Stop::new().map_err(system)?,

@@ -4,7 +4,7 @@ use super::datagrams::{Knock, Turn};
 use super::listener::Arrival;
 use super::{ServerState, peer};
 use crate::socket::plain;
-use crate::stream::config::Limits;
+use crate::stream::config::TestLimits;
 use crate::stream::control::Control;
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Cpu, ServerOutput, Subject};
@@ -343,7 +343,7 @@ impl Session<'_> {
 }
 
 /// Checks what a client asks for against the limits that the server sets.
-fn permitted(limits: &Limits, asked: &Settings) -> Result<(), Fault> {
+fn permitted(limits: &TestLimits, asked: &Settings) -> Result<(), Fault> {
     let ways = if asked.direction == Direction::Both { 2 } else { 1 };
     let rate = asked.rate.max(asked.pacing).saturating_mul(ways * asked.streams as u64);
     if limits.rate > 0 && rate > limits.rate {
@@ -365,7 +365,7 @@ struct Watched {
 
 impl Watched {
     /// Time until the rate is known, and an error if it is above the limit.
-    fn look(&mut self, limits: &Limits, run: &Run) -> Result<Duration, Fault> {
+    fn look(&mut self, limits: &TestLimits, run: &Run) -> Result<Duration, Fault> {
         if limits.rate == 0 {
             return Ok(Duration::MAX);
         }

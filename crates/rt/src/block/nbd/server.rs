@@ -1,13 +1,14 @@
 //! The NBD server: listeners, client connections, and the [`BlockService`] that executes their requests.
 
 use super::super::DeviceError;
-use super::stream::{Listener, Peer, Stream};
+use super::stream::{Listener, Stream};
 use super::uri::Address;
 use crate::machine::Sleeper;
 use crate::sys::socket::listen_alone;
 use linerate_block::{Operation, Tag};
 use linerate_nbd::{BlockService, CLIENTS, Export, Gone, SERVER_SLICES, Server};
-use linerate_port::{Interest, Sleep};
+use linerate_port::{Admission, Crowded, Interest, Limits, Origin, Sleep, Ticket};
+use linerate_text::saturating_ns;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::AsFd;
@@ -31,12 +32,17 @@ pub struct NbdServer {
     listeners: Vec<Listener>,
     /// UNIX sockets to be removed by this server: path, device and inode.
     paths: Vec<(PathBuf, (u64, u64))>,
-    server: Server<Peer>,
+    server: Server,
+    door: Admission,
+    /// Time from which the door's times count.
+    began: Instant,
     /// Connections of the clients, by their indices.
-    streams: Vec<Option<Stream>>,
+    streams: Vec<Option<(Stream, Ticket)>>,
     /// An accepted connection that has no place yet.
-    at_door: Option<(Stream, Peer)>,
+    at_door: Option<(Stream, Origin)>,
     not_before: Option<Instant>,
+    /// Time at which it is looked whether there is a place for who is at the door: a proof may have lapsed.
+    again: Option<Instant>,
     /// Time at which clients that do not read their answers are dropped, after [`NbdServer::stop`].
     leave_at: Option<Instant>,
 }
@@ -52,9 +58,12 @@ impl NbdServer {
             listeners: Vec::new(),
             paths: Vec::new(),
             server: Server::new(),
+            door: Admission::new(Limits::new(CLIENTS)),
+            began: Instant::now(),
             streams: (0..CLIENTS).map(|_| None).collect(),
             at_door: None,
             not_before: None,
+            again: None,
             leave_at: None,
         };
         for address in addresses {
@@ -105,7 +114,7 @@ impl NbdServer {
     pub fn stop(&mut self) {
         self.leave_at = Some(Instant::now() + FAREWELL);
         self.listeners.clear();
-        self.at_door = None;
+        (self.at_door, self.again) = (None, None);
         self.remove_paths();
         self.server.close();
     }
@@ -156,7 +165,7 @@ impl NbdServer {
             visit(&mut Sleep::on(listener.as_fd(), Interest::Readable));
         }
         for (place, stream) in self.streams.iter().enumerate() {
-            let Some(stream) = stream else { continue };
+            let Some((stream, _)) = stream else { continue };
             let mut watch =
                 |interest| visit(&mut Sleep::on(stream.as_fd(), interest).until(self.server.deadline(place)));
             if self.server.wants_input(place) {
@@ -172,29 +181,54 @@ impl NbdServer {
     #[must_use]
     pub fn due(&self) -> Option<Instant> {
         let leave = self.leave_at.filter(|_| self.clients() > 0);
-        self.not_before.into_iter().chain(leave).min()
+        self.not_before.into_iter().chain(leave).chain(self.again).min()
     }
 
     fn accept(&mut self, now: Instant) -> bool {
         if self.not_before.is_some_and(|at| now < at) {
             return false;
         }
-        self.not_before = None;
+        (self.not_before, self.again) = (None, None);
         for accepted in 0..TURN {
-            let Some((stream, peer)) = self.at_door.take().or_else(|| self.next_client(now)) else {
+            let Some((stream, origin)) = self.at_door.take().or_else(|| self.next_client(now)) else {
                 return accepted > 0;
             };
-            let Some(place) = self.server.place_for(peer) else {
-                self.at_door = Some((stream, peer));
-                return accepted > 0;
-            };
-            self.server.enter(place, peer, now);
-            self.streams[place] = Some(stream);
+            match self.admit(now, origin) {
+                Ok((place, ticket)) => {
+                    self.server.enter(place, now);
+                    self.streams[place] = Some((stream, ticket));
+                }
+                // It would stand in the way of others.
+                Err(Crowded::Share(_)) => {}
+                Err(Crowded::Full(_)) => {
+                    (self.at_door, self.again) = (Some((stream, origin)), Some(now + PAUSE));
+                    return accepted > 0;
+                }
+            }
         }
         true
     }
 
-    fn next_client(&mut self, now: Instant) -> Option<(Stream, Peer)> {
+    /// A place for a client that has come, if need be of another one, which is dropped.
+    fn admit(&mut self, now: Instant, origin: Origin) -> Result<(usize, Ticket), Crowded> {
+        if !self.server.has_room() {
+            return Err(Crowded::Full(CLIENTS));
+        }
+        let ns = |at: Instant| saturating_ns(at.saturating_duration_since(self.began));
+        for (place, (_, ticket)) in self.streams.iter().enumerate().filter_map(|(at, held)| Some((at, held.as_ref()?)))
+        {
+            if let Some(at) = self.server.proved(place, now) {
+                self.door.proved(*ticket, ns(at));
+            }
+        }
+        let (ticket, gone) = self.door.admit(ns(now), origin)?;
+        let of = |held: &Option<(Stream, Ticket)>| held.as_ref().map(|(_, ticket)| *ticket);
+        let place = self.streams.iter().position(|held| of(held) == gone).ok_or(Crowded::Full(CLIENTS))?;
+        self.leave(place);
+        Ok((place, ticket))
+    }
+
+    fn next_client(&mut self, now: Instant) -> Option<(Stream, Origin)> {
         for listener in &self.listeners {
             loop {
                 match Stream::accept(listener) {
@@ -238,7 +272,7 @@ impl NbdServer {
         place: usize,
         exports: &[Export],
     ) -> Result<Option<(usize, Tag, Operation)>, Gone> {
-        let Some(stream) = &mut self.streams[place] else { return Ok(None) };
+        let Some((stream, _)) = &mut self.streams[place] else { return Ok(None) };
         for _ in 0..READS {
             let next = self.server.next(place, now, exports)?;
             if next.is_some() || !self.server.wants_input(place) {
@@ -246,7 +280,7 @@ impl NbdServer {
             }
             match stream.read(self.server.room(place)) {
                 Ok(0) => return Err(Gone),
-                Ok(count) => self.server.received(place, count),
+                Ok(count) => self.server.received(place, now, count),
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(None),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return Err(Gone),
@@ -257,7 +291,7 @@ impl NbdServer {
 
     /// Sends a client its answers until all are sent or the socket is full. True if something was sent.
     fn send(&mut self, now: Instant, place: usize) -> Result<bool, Gone> {
-        let Some(stream) = &mut self.streams[place] else { return Ok(false) };
+        let Some((stream, _)) = &mut self.streams[place] else { return Ok(false) };
         let mut worked = false;
         loop {
             let mut slices = [IoSlice::new(&[]); SERVER_SLICES];
@@ -277,7 +311,9 @@ impl NbdServer {
     }
 
     fn leave(&mut self, place: usize) {
-        self.streams[place] = None;
+        if let Some((_, ticket)) = self.streams[place].take() {
+            self.door.leave(ticket);
+        }
         self.server.leave(place);
     }
 

@@ -2,8 +2,9 @@
 
 use super::uri::Address;
 use crate::sys::socket::peer_process;
+use linerate_port::Origin;
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
@@ -35,22 +36,22 @@ impl Stream {
         }
     }
 
-    /// Accepts the next connection of a listener, without blocking, and its peer.
-    pub(super) fn accept(listener: &Listener) -> io::Result<(Self, Peer)> {
-        let (stream, peer) = match listener {
+    /// Accepts the next connection of a listener, without blocking, and its origin.
+    pub(super) fn accept(listener: &Listener) -> io::Result<(Self, Origin)> {
+        let (stream, origin) = match listener {
             Listener::Tcp(listener) => {
                 let (stream, from) = listener.accept()?;
                 stream.set_nodelay(true)?;
-                (Self::Tcp(stream), Peer::Host(from.ip()))
+                (Self::Tcp(stream), Origin::from(from.ip()))
             }
             Listener::Unix(listener) => {
                 let (stream, _) = listener.accept()?;
-                let peer = Peer::Process(peer_process(stream.as_fd()));
-                (Self::Unix(stream), peer)
+                let origin = Origin::Process(peer_process(stream.as_fd()));
+                (Self::Unix(stream), origin)
             }
         };
         stream.set_nonblocking()?;
-        Ok((stream, peer))
+        Ok((stream, origin))
     }
 
     pub(super) fn set_nonblocking(&self) -> io::Result<()> {
@@ -66,15 +67,6 @@ impl Stream {
             Self::Unix(s) => s.set_read_timeout(Some(timeout)).and_then(|()| s.set_write_timeout(Some(timeout))),
         }
     }
-}
-
-/// Peer of a connection: the clients of one peer count together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
-    /// A TCP client at this address.
-    Host(IpAddr),
-    /// A client on a UNIX socket: its process id, if the kernel knows it.
-    Process(Option<i32>),
 }
 
 /// A listening socket, non-blocking.

@@ -1,17 +1,12 @@
-//! Random numbers, for names and seeds.
+//! Random numbers, for names, seeds and secrets.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Draws a random number: the standard library seeds its hashers from the system's random numbers.
+/// Draws a random number: the standard library keys its hashers with the system's random numbers. Who has seen some knows
+/// nothing of others: each is a hash (SipHash) with a key of its own.
 #[must_use]
 pub fn random() -> u64 {
     RandomState::new().hash_one(0_u8)
-}
-
-/// Draws bytes that nobody can guess.
-pub(crate) fn unguessable() -> Result<[u8; 32], getrandom::Error> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map(|()| bytes)
 }
 
 #[cfg(test)]
