@@ -85,7 +85,8 @@ const SHELL: &[char] = &['|', '>', '<', '&', ';'];
 /// Options of a command by name, and where in the line the program stands; `None` for a line that is no command.
 pub(super) fn options(words: &[&str]) -> Option<(BTreeMap<String, String>, usize)> {
     let (at, program) = words.iter().enumerate().find_map(|(at, word)| {
-        let name = word.rsplit('/').next()?;
+        let name = word.rsplit(['/', '\\']).next()?;
+        let name = name.strip_suffix(".exe").unwrap_or(name);
         Some((at, PROGRAMS.iter().find(|program| program.names.contains(&name))?))
     })?;
     let rest = &words[at + 1..];

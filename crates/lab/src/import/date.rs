@@ -2,7 +2,8 @@
 
 use linerate_result::Timestamp;
 
-const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+pub(super) const MONTHS: &[&str] =
+    &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// The time of the first line that begins with a date as `date` prints it.
 pub(super) fn first(text: &str) -> Option<Timestamp> {

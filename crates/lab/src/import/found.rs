@@ -42,6 +42,8 @@ pub(super) struct Measured {
     pub(super) parameters: Parameters,
     /// Conditions that the log tells beside the parameters, which repeats have in common.
     pub(super) told: Told,
+    /// True if the log does not tell what the test was asked to do, so that no other is a repeat of it.
+    pub(super) alone: bool,
     /// Addresses, interfaces or files that were used.
     pub(super) ports: Vec<String>,
     pub(super) frame_bytes: Option<u32>,
@@ -157,7 +159,7 @@ impl Found {
         let key = format!("{}\n{}\n{unit}\n{parameters}", measured.id, measured.workload);
         let alike = self.places.entry(key).or_default();
         // Quantiles of two distributions cannot be joined: they stay two tests.
-        let joins = measured.latency.is_none() && measured.value.is_some();
+        let joins = measured.latency.is_none() && measured.value.is_some() && !measured.alone;
         let known = alike.iter().copied().find(|place| joins && self.tests[*place].told.is(&measured.told));
         let place = match known {
             Some(place) => place,

@@ -20,6 +20,9 @@ impl Interval {
     /// The row behind its brackets, and the words behind the rate; `None` for a line that has no seconds at its begin.
     pub(super) fn of<'a>(text: &'a str, line: Line<'_>) -> Result<Option<(Self, Vec<&'a str>)>, Wrong> {
         let Some((span, figures)) = text.split_once(" sec") else { return Ok(None) };
+        if span.contains(',') && span.bytes().all(|byte| byte.is_ascii_digit() || b",- ".contains(&byte)) {
+            return Err(line.wrong("decimal commas; measure with LC_ALL=C"));
+        }
         let digit = 2.0 * units::last_digit(span.trim());
         let ends = span.split_once('-').map(|(from, to)| (units::number(from.trim()), units::number(to.trim())));
         let Some((Some(from), Some(to))) = ends.filter(|_| !figures.ends_with("datagrams received out-of-order"))
@@ -38,7 +41,7 @@ impl Interval {
                 units::bit_rate(units::last_digit(rate), rate_unit)?,
             ))
         };
-        let (bytes, rate, rate_digit) =
+        let (bytes, mut rate, rate_digit) =
             read().ok_or_else(|| line.wrong("an amount or a rate in no unit that is known"))?;
         let jitter_ns = match rest {
             [jitter, unit, ..] => units::number(jitter).and_then(|jitter| units::nanoseconds(jitter, unit)),
@@ -47,6 +50,16 @@ impl Interval {
         let slack = units::last_digit(amount) * units::bytes(1.0, amount_unit).unwrap_or(0.0);
         if !units::agree(8.0 * bytes, 8.0 * slack, to - from, digit, rate, rate_digit) {
             return Err(line.wrong("an amount that is not that of the rate and the time beside it"));
+        }
+        // `0.01 Tbits/sec` says less than the amount beside it.
+        let (of_rate, of_amount) = (rate_digit / rate, (slack / bytes).max(digit / (to - from)));
+        if of_rate > 0.1 && bytes > 0.0 && to > from {
+            if of_rate.min(of_amount) > 0.21 {
+                return Err(line.wrong("an amount and a rate of too few digits; measure with -f k"));
+            }
+            if of_amount < of_rate {
+                rate = 8.0 * bytes / (to - from);
+            }
         }
         // `0/893 (0%)`, or `0/ 893 (0%)`.
         let behind = figures.split_once(" ms").filter(|_| jitter_ns.is_some()).map_or("", |(_, behind)| behind);

@@ -91,8 +91,10 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             // With -r and -d two headings stand before the first interval.
             if block.streams.iter().any(|stream| !stream.intervals.is_empty()) {
-                let told = block.told.clone();
+                let mut told = block.told.clone();
                 std::mem::take(&mut block).end(found)?;
+                // Each heading tells its own.
+                SIZES.iter().for_each(|(_, name)| told.unset(name));
                 block.told = told;
             }
             block.protocol = Some(if line.text.contains("UDP port") { "udp" } else { "tcp" });
@@ -355,6 +357,8 @@ fn add(
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
         told: stream.told.clone().lasting(Some(last.to)),
+        // A server's log does not tell the rate that its client sends at.
+        alone: protocol == "udp" && stream.server,
         ..Measured::default()
     };
     if let Some((host, _)) = measured.ports.first().and_then(|peer| peer.rsplit_once(':')) {

@@ -1,7 +1,7 @@
 //! iperf3's text, of clients and servers, and so that of `stream`: each test from the line that names the other end to its
 //! summary. The figure is what the summary's receiver counted; what the sender counted is beside it, as of the document
 //! (`iperf3.rs`). Rows of a summary that this end cannot know are noughts or are not there. Without `-V` no protocol is named:
-//! with datagrams it is UDP, otherwise TCP.
+//! with datagrams it is UDP, with `--sctp` in the command SCTP, otherwise TCP.
 
 use linerate_result::{Parameters, Sample, Unit};
 
@@ -98,6 +98,7 @@ struct Test {
     serves: bool,
     reverse: bool,
     udp: bool,
+    sctp: bool,
     cookie: Option<String>,
     ports: Vec<String>,
     /// Numbers of the streams that were connected.
@@ -152,6 +153,10 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                 continue;
             }
             let why = shown(why.strip_prefix("error - ").unwrap_or(why), 200);
+            // It never connected, so it is another test.
+            if why.starts_with("unable to connect to server") {
+                close(&mut open, &mut told, found)?;
+            }
             let failed = |why| Test {
                 line: line.number,
                 serves: listens,
@@ -161,6 +166,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             };
             match &mut open {
                 Some(test) => test.failures.push(why),
+                // A server that waited for the next test.
+                None if why.starts_with("interrupt - ") && listens => {}
                 None if why.starts_with("interrupt - ") => {
                     early =
                         Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
@@ -288,6 +295,7 @@ impl Test {
             for part in told.split(", ") {
                 match part.split(' ').collect::<Vec<_>>()[..] {
                     ["UDP"] => self.udp = true,
+                    ["SCTP"] => self.sctp = true,
                     [bytes, "byte", "blocks"] => set("block_bytes", bytes),
                     ["omitting", seconds, "seconds"] => set("omit_s", seconds),
                     [seconds, "second", "test"] => set("duration_s", seconds),
@@ -374,21 +382,34 @@ impl Test {
         let reverse = sends.map_or(self.reverse, |sends| sends == self.serves);
         let this_sends = reverse == self.serves;
         let failed = !self.failures.is_empty();
+        let broken = self.failures.iter().any(|why| iperf3::broken(why));
         // Of a test that was broken off, an end that is not heard of has noughts.
-        let whole = |end| Ok(self.whole(sends, Some(end))?.filter(|(row, _)| !failed || row.interval.rate > 0.0));
-        let (sender, receiver) = (whole(End::Sender)?, whole(End::Receiver)?);
+        let whole =
+            |end| Ok(self.whole(sends, end)?.filter(|(row, _)| !broken && (!failed || row.interval.rate > 0.0)));
+        let (sender, receiver) = (whole(Some(End::Sender))?, whole(Some(End::Receiver))?);
         // Before version 3.2 datagrams have one row of both ends.
-        let both = self.whole(sends, None)?;
+        let both = whole(None)?;
         let streams = [sender, receiver, both].into_iter().flatten().map(|(_, streams)| streams).max();
+        let connected = self.streams.len() / if sends.is_some() { 2 } else { 1 };
+        let streams = streams.or(Some(connected).filter(|connected| *connected > 0));
         let known = [sender, receiver, both].into_iter().flatten().next();
         if known.is_none() && self.failures.is_empty() {
             let why = "a test without its summary, the rows of sender and receiver; give the whole log".to_owned();
             return Err(Wrong { line: Some(self.line), why });
         }
-        let protocol = if self.udp { "UDP" } else { "TCP" };
+        let sctp = self.sctp || self.told.value("--sctp").is_some();
+        let protocol = if self.udp {
+            "UDP"
+        } else if sctp {
+            "SCTP"
+        } else {
+            "TCP"
+        };
         let mut measured = iperf3::named(protocol, streams.map(|n| n as u64), reverse, self.serves);
         measured.line = known.map_or(self.line, |(row, _)| row.interval.line);
         measured.parameters.extend(self.settings.clone());
+        // Neither the rate nor the size of the datagrams that a client sends is told to the server's reader.
+        measured.alone = self.udp && self.serves && !this_sends;
         measured.told = self.told.clone().lasting(known.map(|(row, _)| row.interval.to));
         measured.ports.clone_from(&self.ports);
         measured.failures.clone_from(&self.failures);

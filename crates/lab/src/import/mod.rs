@@ -2,11 +2,13 @@
 //!
 //! A number keeps its unit, turned into one of linerate's where that is exact (`10^6bits/s` are bit/s, `ms` are ns). What a
 //! log does not say stays unknown: no fact of this machine is filled in. A line that should hold a result and cannot be
-//! read is an error that names file and line. Lines that belong to no result, such as commands between them, tell conditions
-//! (`told`): findings are repeats of one test only if all that is told of them is equal (`found`). Files above 64 MiB and above 10,000 tests are refused.
+//! read is an error that names file and line. What terminals and system logs put around a line is taken off (`dress`). Lines
+//! that belong to no result, such as commands between them, tell conditions (`told`): findings are repeats of one test only if
+//! all that is told of them is equal (`found`). Files above 64 MiB and above 10,000 tests are refused.
 
 mod command;
 mod date;
+mod dress;
 mod fio;
 mod fio_terse;
 mod found;
@@ -104,7 +106,8 @@ impl Import {
     /// The first format that a text looks like.
     #[must_use]
     pub fn detect(text: &str) -> Option<&'static Self> {
-        IMPORTS.iter().find(|row| (row.looks)(text))
+        let text = dress::without(text);
+        IMPORTS.iter().find(|row| (row.looks)(&text))
     }
 }
 
@@ -136,7 +139,8 @@ pub fn read(
 ) -> Result<Vec<RunResult>, ImportError> {
     let name = shown(name, 200);
     // The byte order mark of Windows' programs.
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let raw = text;
+    let text = &dress::without(text.strip_prefix('\u{feff}').unwrap_or(text));
     let row = format.or_else(|| Import::detect(text)).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
     let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
     if let (None, Read::Log(_) | Read::Foreign(_)) = (format, &row.read)
@@ -160,7 +164,7 @@ pub fn read(
             if let Read::Log(_) = &row.read {
                 found.start = found.start.or_else(|| date::first(text));
             }
-            found.run(&name, text, at, command).into_iter().collect()
+            found.run(&name, raw, at, command).into_iter().collect()
         }
     };
     if runs.is_empty() { Err(ImportError::Nothing { name, format: row.name }) } else { Ok(runs) }

@@ -12,7 +12,7 @@ use super::{Line, command, shown};
 const MOST: usize = 64;
 
 /// Words in front of a run's number.
-const COUNTED: &[&str] = &["run", "iteration", "round", "repeat", "trial", "pass", "loop"];
+const COUNTED: &[&str] = &["run", "iteration", "round", "repeat", "trial", "pass", "loop", "try", "attempt"];
 
 const DATES: &[&str] = &[
     "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
@@ -46,6 +46,9 @@ impl Told {
             self.options = Rc::new(options);
             words.truncate(at);
             // A prompt.
+            if words.last().is_some_and(|word| word.ends_with('>')) {
+                words.clear();
+            }
             words.retain(|word| !word.contains(['@', '$', '#', '~']));
         }
         let (mut at, mut text) = (0, Vec::new());
@@ -79,6 +82,10 @@ impl Told {
         if (known || self.settings.len() < MOST) && !value.is_empty() {
             Rc::make_mut(&mut self.settings).insert(name, shown(value, 200));
         }
+    }
+
+    pub(super) fn unset(&mut self, name: &str) {
+        Rc::make_mut(&mut self.settings).remove(name);
     }
 
     /// Takes the text, settings and options of others, without what is set here.

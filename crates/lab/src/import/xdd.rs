@@ -34,6 +34,8 @@ struct Table {
     rows: Vec<Row>,
     names: BTreeMap<String, String>,
     told: Told,
+    /// True behind the first line by which a run says that it failed.
+    failed: bool,
 }
 
 /// A row: its kind, its target, the finding.
@@ -48,7 +50,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for line in lines(text) {
         let cells = cells(line.text);
         let kind = cells.first().and_then(|first| ROWS.iter().find(|kind| *kind == first));
-        if is_heading(&cells) {
+        if line.text.starts_with("xdd: ") && line.text.contains(": ERROR: ") {
+            if !std::mem::replace(&mut table.failed, true) {
+                table.end(found)?;
+                let failures = vec![format!("line {}: {}", line.number, line.text)];
+                let (id, title, workload) = ("xdd".to_owned(), "all targets".to_owned(), "xdd".to_owned());
+                found.add(Measured { line: line.number, id, title, workload, failures, ..Measured::default() })?;
+            }
+        } else if is_heading(&cells) {
+            table.failed = false;
             let columns = cells.iter().map(|name| (shown(name, 40), String::new())).collect();
             // The same heading stands before each part of a table.
             if !table.columns.iter().map(|(name, _)| name).eq(cells.iter()) {

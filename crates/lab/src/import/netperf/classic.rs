@@ -149,13 +149,17 @@ impl Table {
         (self.awaits, self.strange) = (false, false);
         test.name.clone_from(&name);
         let mut measured = test.measured(line.number);
-        for (place, number) in places.iter().zip(numbers) {
+        let words = line.text.split_whitespace();
+        for ((place, number), word) in places.iter().zip(numbers).zip(words) {
             match place {
                 Place::Parameter(name) => {
                     measured.parameters.insert((*name).to_owned(), whole(*number));
                 }
                 Place::Seconds => measured.seconds = Some(*number),
                 Place::Counter(name) => measured.counters.push(((*name).to_owned(), count(*number))),
+                Place::Value if *number > 0.0 && units::last_digit(word) > 0.21 * number => {
+                    return Err(line.wrong("a figure of too few digits; measure with -f k"));
+                }
                 Place::Value => measured.value = units::rate(*number, &unit),
             }
         }
