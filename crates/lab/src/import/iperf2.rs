@@ -356,7 +356,7 @@ fn add(
         ports: ports.into_iter().filter(|peer| !peer.is_empty()).map(|peer| shown(&peer, 100)).collect(),
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
-        told: stream.told.clone().lasting(Some(last.to)),
+        told: stream.told.clone().lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
         // A server's log does not tell the rate that its client sends at.
         alone: protocol == "udp" && stream.server,
         ..Measured::default()

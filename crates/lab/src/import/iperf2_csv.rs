@@ -218,7 +218,9 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         workload: format!("iperf-{protocol}"),
         parameters: parameters([("protocol", Parameter::from(protocol))]),
         ports: vec![format!("{}:{}", last.ends[2], last.ends[3])],
-        told: told.clone().lasting(Some(last.to)),
+        told: told.clone().lasting(Some(last.to)).sending(datagrams.map(|_| last.rate)),
+        // A server's lines do not tell the rate that its client sends at.
+        alone: report.is_none() && datagrams.is_some_and(|[_, _, all]| all > 0.0),
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
         samples: parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect(),

@@ -419,6 +419,7 @@ impl Test {
         }
         let rate = |row: Option<(&Row, usize)>, known: bool| row.filter(|_| known).map(|(row, _)| row.interval.rate);
         let (sent, received) = (rate(sender, this_sends || !self.serves), rate(receiver, !this_sends || !self.serves));
+        measured.told = measured.told.sending(sent.filter(|_| self.udp));
         let mut value = received.or(sent).or_else(|| rate(both, true));
         if let (None, None, Some((row, _))) = (sent, received, both)
             && self.serves

@@ -30,6 +30,8 @@ pub(super) struct Told {
     ended: bool,
     /// Length of a test that was asked to last a time, seconds.
     seconds: Option<f64>,
+    /// Rate at which datagrams were sent, which is the one that was asked for, if no command tells that.
+    sent: Option<f64>,
 }
 
 impl Told {
@@ -110,10 +112,20 @@ impl Told {
         self
     }
 
+    /// These conditions for datagrams that were sent at a rate.
+    pub(super) fn sending(mut self, rate: Option<f64>) -> Self {
+        self.sent = rate;
+        self
+    }
+
     /// True if nothing that the log tells keeps two tests apart.
     pub(super) fn is(&self, other: &Self) -> bool {
-        let apart = self.seconds.zip(other.seconds).is_some_and(|(one, other)| one.max(other) > 2.0 * one.min(other));
-        self.settings == other.settings && self.options == other.options && self.text == other.text && !apart
+        let near = |one: Option<f64>, other: Option<f64>, share: f64| {
+            one.zip(other).is_none_or(|(one, other)| one.max(other) <= share * one.min(other))
+        };
+        (&self.settings, &self.options, &self.text) == (&other.settings, &other.options, &other.text)
+            && near(self.seconds, other.seconds, 2.0)
+            && (!self.options.is_empty() || near(self.sent, other.sent, 1.1))
     }
 
     /// The value of a setting or an option.
