@@ -14,7 +14,14 @@ pub fn saturating_ns(duration: Duration) -> u64 {
 #[inline]
 #[must_use]
 pub fn saturating_u64(n: u128) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
+    cut(n, u64::MAX)
+}
+
+/// A number in another type, or the greatest that is given if it does not fit.
+#[inline]
+#[must_use]
+pub fn cut<N, M: TryFrom<N>>(n: N, greatest: M) -> M {
+    M::try_from(n).unwrap_or(greatest)
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ const LINES: &[(&str, &str, &str)] = &[
     ("sweep t5-fcoe --resume", "linerate sweep: --out is missing", "give --out <DIR>: folder for"),
     ("bench chksum", "linerate bench: NAME chksum: ", "did you mean checksum?"),
     ("bench frob", "linerate bench: NAME frob: ", "give one of cable, "),
-    ("runs all", "linerate runs: all: no word is taken here", "leave it out"),
+    ("runs all", "linerate runs: all: there is no such command", "give one of rm"),
     ("runs --last x", "linerate runs: --last x: not a whole number", "only the last N runs"),
     ("runs --outcome faild", "linerate runs: --outcome faild: ", "did you mean failed?"),
     ("runs --reindex --last 1", "linerate runs: --reindex: not together with --last", "give one of them"),

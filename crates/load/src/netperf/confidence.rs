@@ -2,7 +2,7 @@
 
 use super::figures::{Means, Widths};
 use super::settings::Repeats;
-use super::units::cut;
+use linerate_text::cut;
 
 /// Values that a mean is in with 95 and 99 per cent, in standard errors, for 1 to 30 degrees of freedom (Student's
 /// distribution, two sides).

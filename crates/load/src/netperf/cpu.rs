@@ -3,9 +3,9 @@
 //!
 //! Two ends in one process are told apart by the time of their threads instead.
 
-use super::units::cut;
 use crate::socket::Site;
 use linerate_rt::{ThreadTime, monotonic_ns};
+use linerate_text::cut;
 use std::time::Duration;
 
 /// Way of measuring, in messages and in reports.

@@ -1,7 +1,7 @@
 //! Blocks of memory that take turns, so that what is sent or received is not always the same memory: as netperf does, as
 //! many as fill the socket's buffer, each at an alignment and an offset from it.
 
-use super::units::cut;
+use linerate_text::cut;
 
 /// Greatest size of a block, of an alignment and an offset, and of all blocks together, bytes.
 pub(super) const BLOCK: u32 = 16 << 20;

@@ -8,11 +8,6 @@ pub(super) fn size(text: &str) -> Result<u32, String> {
     n.ok_or_else(|| "give a size, as 1000, 64K (65536) or 64k (64000)".to_owned())
 }
 
-/// A number in another type, or the greatest that is given if it does not fit.
-pub(super) fn cut<N, M: TryFrom<N>>(n: N, greatest: M) -> M {
-    M::try_from(n).unwrap_or(greatest)
-}
-
 /// Splits `FIRST,SECOND`; one without a comma stands for both.
 pub(super) fn both(text: &str) -> (Option<&str>, Option<&str>) {
     match text.split_once(',') {

@@ -5,11 +5,11 @@ use super::measure::{ask, measure};
 use super::ring::BLOCK;
 use super::settings::{DATAGRAM, Length, PORT, Settings};
 use super::table::{Test, Transport};
-use super::units::cut;
 use crate::socket::{Pair, Uplink, Via, peer};
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
 use linerate_result::{Latency, Number, Parameters, PortUsed, Repeat, Summary, Unit};
 use linerate_rt::Stop;
+use linerate_text::cut;
 use std::time::Duration;
 
 /// Figures of all rows.

@@ -5,6 +5,7 @@ use super::sizes::Sizes;
 use crate::frame::{Dice, Flows, Heads, Layout, Mark, Payload, Stamp, Template, pattern};
 use linerate_ring::{TxBatch, TxRing, flags};
 use linerate_rt::Clock;
+use linerate_text::cut;
 
 /// Division of a frame into slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,7 +272,7 @@ impl Tagged {
     /// Writes the tag with the present time, in as many slots as it lies in.
     fn stamp(&self, batch: &mut TxBatch<'_>, layout: Layout, clock: &mut Clock) {
         for (at, byte) in (layout.end()..).zip(Mark::bytes(Stamp { ns: clock.now(), tagged: true }.word())) {
-            let slot = u32::try_from(at / self.each.max(1)).unwrap_or(u32::MAX).min(self.slots - 1);
+            let slot = cut(at / self.each.max(1), u32::MAX).min(self.slots - 1);
             let fits = batch.frame(self.first + slot).write(at - slot as usize * self.each, &[byte]);
             debug_assert!(fits, "the frame is that long");
         }

@@ -119,7 +119,7 @@ mod tests {
     fn files_are_read_line_by_line_and_show_no_secret() {
         let config = parse(
             "# of the SAN\n\nown 0x000102030405060708090a0b\n  20:00:00:00:00:00:00:01\tabcdefghijkl \n\
-             20-00-00-00-00-00-00-02 abcdefghijkl\n",
+             20:00:00:00:00:00:00:02 abcdefghijkl\n",
         );
         let config = config.unwrap();
         let secret = |bytes: &[u8]| Secret::new(bytes).unwrap();

@@ -7,7 +7,7 @@ use crate::netperf::protocol::{Message, stream};
 use crate::netperf::settings::{Length, Settings};
 use crate::netperf::socket::Sizes;
 use crate::netperf::table::Transport;
-use crate::netperf::units::cut;
+use linerate_text::cut;
 use std::net::{IpAddr, SocketAddr};
 
 /// The request for a test; `widths` are those of this end, which netperf's server takes for its own. `server` is the address

@@ -10,10 +10,10 @@ use crate::netperf::socket::{
 };
 use crate::netperf::table::{Test, Transport};
 use crate::netperf::timer::Shared;
-use crate::netperf::units::cut;
 use crate::socket::sys::memory_file;
 use crate::socket::{Site, TcpStream, UdpSocket};
 use hdrhistogram::Histogram;
+use linerate_text::cut;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::SocketAddr;

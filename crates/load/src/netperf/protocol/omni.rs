@@ -1,7 +1,7 @@
 //! The newer dialect: one request for every test, its response when the server is ready, and the results.
 
 use super::{Code, Malformed, Message};
-use crate::netperf::units::cut;
+use linerate_text::cut;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Directions, from the server's side.

@@ -1,7 +1,7 @@
 //! The older dialect, of which netperf 2.7.0 still speaks one test: TCP_SENDFILE, for its server a stream of bytes.
 
 use super::{Code, Malformed, Message};
-use crate::netperf::units::cut;
+use linerate_text::cut;
 
 /// Request for a stream of bytes to the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use crate::netperf::socket::{
     Listener, Sizes, TICK, Wanted, congestion, datagrams, listener, may_reach, retransmits, sizes,
 };
 use crate::netperf::timer::{Timer, Times};
-use crate::netperf::units::cut;
 use crate::socket::{TcpStream, UdpSocket, plain};
 use linerate_rt::{Moves, pin};
+use linerate_text::cut;
 use std::cell::OnceCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;

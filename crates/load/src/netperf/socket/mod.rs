@@ -5,8 +5,8 @@ mod own;
 
 use super::fault::Fault;
 use super::timer::Shared;
-use super::units::cut;
 use crate::socket::{Site, TcpListener, TcpStream, UdpSocket};
+use linerate_text::cut;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -3,10 +3,10 @@
 use super::{CONNECTS, Listener, Sizes, TICK, Unconnected, Wanted};
 use crate::netperf::fault::Fault;
 use crate::netperf::timer::Shared;
-use crate::netperf::units::cut;
 use crate::socket::{Site, TcpStream, UdpSocket, algorithm};
 use linerate_rt::net;
 use linerate_stack::tcp::{Algorithm, Config, Connection, KeepAlive};
+use linerate_text::cut;
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

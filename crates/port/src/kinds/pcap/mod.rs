@@ -158,7 +158,7 @@ fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
     }
     if let Some(name) = plan.write {
         let writer = Writer::create(&from_text(name)).map_err(|e| refused(spec, &e))?;
-        let engine = PcapTx { writer, status: status.clone() };
+        let engine = PcapTx { writer, status: status.clone(), held: 0 };
         tx.push(TxQueue::new(TxRing::new(context.region, 0, slots).map_err(oops)?, Box::new(engine)));
         path.push("capture file, written");
     }

@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(super) struct PcapTx {
     pub(super) writer: Writer,
     pub(super) status: Arc<Status>,
+    /// Slots whose frames the writer has, and may not have written yet.
+    pub(super) held: u32,
 }
 
 impl PcapTx {
@@ -51,11 +53,15 @@ impl TxEngine for PcapTx {
         let before = self.writer.out.done;
         let n = self.fill(ring, count);
         ring.take(n);
-        ring.complete(n);
+        self.held += n;
         if let Err(error) = self.writer.flush()
             && !error.is_later()
         {
             self.status.fail(&error);
+        }
+        // A reader of a pipe may be slow: who waits for the end of its frames waits for that.
+        if !self.writer.out.has_waiting() {
+            ring.complete(std::mem::take(&mut self.held));
         }
         let done = self.writer.out.done;
         count.frames += done.records - before.records;

@@ -329,7 +329,7 @@ impl Connection {
             greatest: 0,
             shift: (0, 0),
             mss,
-            own_mss: u16::try_from(mss).unwrap_or(u16::MAX),
+            own_mss: linerate_text::cut(mss, u16::MAX),
             path: Path::new(config.mtu_search, mss),
             burst: config.burst.min(LONGEST),
             traffic: Traffic::default(),
