@@ -39,7 +39,7 @@ fn datagrams(bytes: &[u8], wide: bool) {
         assert_eq!(Datagram::read(true, &again), Some(read));
         let (number, seconds) = (read.number.unsigned_abs(), read.sent.micros() as f64 / 1e6);
         if read.number > 0 {
-            receipt.arrived(number, seconds);
+            receipt.arrived(number, seconds, number % 3 == 0);
             spread.add(seconds);
         } else {
             receipt.ended(number);
