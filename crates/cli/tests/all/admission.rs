@@ -1,12 +1,13 @@
-//! Tests that clients who say nothing, or stop amid what they have to say, do not shut a server of loads to others: over the
-//! kernel's sockets, and over a host of our own.
+//! Tests that clients who say nothing, or stop amid what they have to say, shut no door to others: those of servers of loads, over
+//! the kernel's sockets and over a host of our own, of NBD, of control sockets, of switches and cables.
 #![cfg(target_os = "linux")]
 
 use crate::ends::{port, until_open};
-use crate::process::{BINARY, LIMIT, Process};
+use crate::process::{BINARY, LIMIT, Process, until};
 use linerate_host::{Cause, Namespace, Offloads, VethPair};
 use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -141,5 +142,145 @@ fn who_says_nothing_shuts_no_server_of_a_host_of_our_own() {
         assert_eq!(ended.code, Some(0), "{:?}: {}", case.server, ended.said());
         drop(held);
         server.kill();
+    }
+}
+
+/// Where the servers of a test are: their directory of sockets, and a port.
+struct Site {
+    dir: tempfile::TempDir,
+    port: String,
+}
+
+impl Site {
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(BINARY);
+        command.env("XDG_RUNTIME_DIR", self.dir.path()).args(words.replace("PORT", &self.port).split_whitespace());
+        command.current_dir(self.dir.path());
+        command
+    }
+
+    fn socket(&self, name: &str) -> PathBuf {
+        self.dir.path().join("linerate").join(name)
+    }
+
+    /// The door's address, once it is there.
+    fn address(&self, door: &Door) -> String {
+        let (kind, place) = door.address.split_once(':').unwrap();
+        match kind {
+            "tcp" | "udp" => {
+                until_open(self.port.parse().unwrap(), kind == "udp");
+                format!("{kind}:127.0.0.1:{}", self.port)
+            }
+            _ => {
+                let path = if place == "lun" { self.dir.path().join(place) } else { self.socket(place) };
+                until(&format!("{} is there", path.display()), || path.exists());
+                format!("{kind}:{}", path.display())
+            }
+        }
+    }
+}
+
+/// A door, how it is opened, and a client that proves itself there. Further doors of a server follow it.
+struct Door {
+    servers: &'static [&'static str],
+    address: &'static str,
+    /// What a client says first, and a part of it, in hexadecimal.
+    half: &'static str,
+    client: &'static str,
+}
+
+const NBD_DISKS: &str =
+    "xdd -op read -targets 1 nbd+unix:///?socket=lun -queuedepth 4 -reqsize 8 -blocksize 512 -numreqs 100";
+
+const DOORS: [Door; 8] = [
+    Door { servers: &["iperf -s -p PORT"], address: "tcp:", half: "0000", client: "iperf -n 64K -c 127.0.0.1 -p PORT" },
+    Door {
+        servers: &["iperf -s -u -p PORT"],
+        address: "udp:",
+        half: "00000001000000000000000000000000000000000000000000000000000000000000000000000000",
+        client: "iperf -u -n 64K -c 127.0.0.1 -p PORT",
+    },
+    Door {
+        servers: &["netserver -D -p PORT"],
+        address: "tcp:",
+        half: "000000",
+        client: "netperf -l -65536 -H 127.0.0.1 -p PORT",
+    },
+    Door {
+        servers: &["stream -s -p PORT"],
+        address: "tcp:",
+        half: "6161616161616161",
+        client: "stream -n 64K -c 127.0.0.1 -p PORT",
+    },
+    Door {
+        servers: &["fcoe target -i cable:san{1 --lun 0=ram:64M", "fcoe initiator -i cable:san}1 --nbd unix:lun"],
+        address: "unix:lun",
+        half: "0000000349484156454f5054",
+        client: NBD_DISKS,
+    },
+    Door {
+        servers: &["switch lab"],
+        address: "unix:control-switch-lab.sock",
+        half: "73686f",
+        client: "switch show lab",
+    },
+    Door {
+        servers: &["switch lab"],
+        address: "seq:switch-lab.sock",
+        half: "6c722d76616c6500",
+        client: "pkt-gen -i vale:lab:guestRUN -f tx -n 1000",
+    },
+    Door {
+        servers: &["switch lab --attach cable:x{1 --ports a"],
+        address: "seq:cable-x#1.sock",
+        half: "6c722d6361626c65",
+        client: "pkt-gen -i cable:x}1 -f tx -n 1000",
+    },
+];
+
+/// What is done to a door: how, and by clients of how many origins. So few that those of an origin are always more than one
+/// honest client, wherever they have all places but one.
+const ATTACKS: [(&str, bool); 4] = [("silent", false), ("silent", true), ("half", true), ("dribble", true)];
+
+/// Whoever comes meanwhile is served, and so is who comes after it.
+#[test]
+#[ignore = "it takes a machine of its own: ./soak doors"]
+fn no_door_is_shut_by_who_only_wants_its_places() {
+    if !linerate_skip::is_installed("python3") {
+        linerate_skip::skip!("python3 is not installed");
+        return;
+    }
+    let script = include_str!("admission/attack.py");
+    for door in &DOORS {
+        let site = Site { dir: tempfile::tempdir().unwrap(), port: port().to_string() };
+        let servers: Vec<_> = door.servers.iter().map(|words| Process::start(site.command(words))).collect();
+        let address = site.address(door);
+        let runs = std::cell::Cell::new(0);
+        let served = |when: &str| {
+            runs.set(runs.get() + 1);
+            // The name of the guest before may not be free yet.
+            let words = door.client.replace("RUN", &runs.get().to_string());
+            let ended = Process::start(site.command(&words)).end();
+            assert_eq!(ended.code, Some(0), "{}, {when}: {}", door.servers[0], ended.said());
+        };
+        served("at first");
+        for (how, many) in ATTACKS {
+            let origins = if !many {
+                "1"
+            } else if address.contains("127.0.0.1") {
+                "50"
+            } else {
+                "5"
+            };
+            let mut attack = Command::new("python3");
+            attack.args(["-c", script, &address, how, door.half, "300", origins]);
+            let attack = Process::ready(attack, "ready");
+            for _ in 0..2 {
+                served(&format!("while others are {how}, of {origins} origins"));
+            }
+            attack.kill();
+        }
+        served("at last");
+        drop(servers);
     }
 }
