@@ -4,6 +4,7 @@ use super::{Place, Site};
 use linerate_host::Rtnetlink;
 use linerate_result::{Parameters, PortUsed, Test};
 use std::net::SocketAddr;
+use std::path::Path;
 
 /// The server that is given, if one is.
 pub(crate) fn peer(all: &Parameters) -> Result<Option<SocketAddr>, String> {
@@ -69,7 +70,9 @@ impl Wire {
             // Each byte is both sent and received.
             carried.0[1] = 0;
         }
-        let speed = number(&self.name, "speed").filter(|speed| *speed > 0).map(|megabits| megabits as f64 * 1e6);
+        // What a veth pair or a bridge says of its speed limits nothing: only a device has a wire.
+        let speed = number(&self.name, "speed").filter(|speed| *speed > 0 && has_device(&self.name));
+        let speed = speed.map(|megabits| megabits as f64 * 1e6);
         let payload = test.counters.total("bytes received").unwrap_or(0);
         let value = test.value.as_ref().and_then(|value| value.median.known()).unwrap_or(0.0);
         let (wrong, beside) = judged(carried, payload, value, speed);
@@ -95,6 +98,10 @@ impl Carried {
         let count = |name: &str| number(interface, &format!("statistics/{name}"));
         Some(Self([count("tx_bytes")?, count("rx_bytes")?, count("tx_packets")? + count("rx_packets")?]))
     }
+}
+
+fn has_device(interface: &str) -> bool {
+    Path::new("/sys/class/net").join(interface).join("device").exists()
 }
 
 /// Reason why a figure cannot be true, and what else the interface carried.
