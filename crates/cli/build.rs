@@ -26,7 +26,7 @@ fn commit() -> Option<String> {
     git(&["log", "-1", "--abbrev=12", "--format=%h %cs"])
 }
 
-/// What git prints, if it succeeds.
+/// Output of a git command, if it succeeds.
 fn git(words: &[&str]) -> Option<String> {
     let out = Command::new("git").args(words).output().ok().filter(|out| out.status.success())?;
     let text = String::from_utf8(out.stdout).ok()?.trim().to_owned();

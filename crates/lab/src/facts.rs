@@ -54,9 +54,9 @@ pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
 /// The run at a glance.
 pub(crate) struct Headline {
     pub(crate) figure: String,
-    /// What the figure stands on.
+    /// Words behind the figure: how often and how it was measured.
     pub(crate) lead: String,
-    /// What it is of, a line each.
+    /// Tests and conditions of the figure, a line each.
     pub(crate) under: Vec<String>,
     /// True if too little of it counts.
     pub(crate) doubtful: bool,
@@ -198,7 +198,7 @@ pub(crate) fn verdict(run: &RunResult) -> String {
     }
 }
 
-/// What to read before trusting a figure, each with its test: warnings, and why a figure is doubtful. Failures are among the
+/// Remarks to be read before a figure is trusted, each with its test: warnings, and reasons for doubt. Failures are among the
 /// reasons for the outcome instead.
 pub(crate) fn warnings<'a>(view: &'a View<'a>) -> Vec<(&'a Test, &'a String)> {
     let of = |(index, test): (usize, &'a Test)| {

@@ -91,7 +91,7 @@ pub(crate) struct Titled {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) reading: String,
-    /// What all of its points were asked for.
+    /// Conditions that all of its points have.
     pub(crate) alike: String,
     pub(crate) table: Table,
 }

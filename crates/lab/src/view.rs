@@ -302,7 +302,7 @@ fn title(workload: &str) -> String {
     }
 }
 
-/// What tells tests apart whose labels are equal.
+/// Words that tell tests apart whose labels are equal.
 type Told<'a> = dyn Fn(&[usize]) -> Vec<String> + 'a;
 
 /// Titles of the tests; where those are equal with what differs, or else with the id, or else with the place in the run.

@@ -1,5 +1,5 @@
-//! What was in the way of a measurement, for all that measure: other programs, a hypervisor's other guests, processors that
-//! heat slowed down, TCP's segments that were sent again. What was in the way is told with the figures, or they do not count.
+//! Validity of measurements, for all that measure: other programs, a hypervisor's other guests, processors that heat slowed
+//! down, TCP's segments that were sent again. They are told with the figures, or the figures do not count.
 
 use linerate_result::Test;
 use linerate_rt::{CoreTime, ThreadTime, core_times, monotonic_ns};
@@ -25,12 +25,12 @@ pub struct Validity {
     sent_again: Option<u64>,
 }
 
-/// What was in the way.
+/// Disturbances of a measurement.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Reason why the measurement does not count, if there is one.
     pub invalid: Option<String>,
-    /// What else is to be known, a line each.
+    /// Disturbances that leave it valid, a line each.
     pub warnings: Vec<String>,
 }
 

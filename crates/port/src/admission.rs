@@ -1,5 +1,5 @@
-//! Who is let in at a door where clients come who need no permission: how many there are, how many of them one origin has, and who
-//! gives way when there is no place left. Each server and listener has one of these; times are passed in.
+//! Admission of clients that need no permission: how many there are, how many of them one origin has, and which one gives way
+//! when there is no place left. Each server and listener has one of these; times are passed in.
 //!
 //! A client *proves* itself by what costs it something: data that come or go, a request. Its proof holds for [`Limits::quiet`] from
 //! the last one on, and as long it is not ended for another client. When one comes and no place is free, one that has never
@@ -8,6 +8,9 @@
 //!
 //! Clients may weigh something besides, by what they announce ([`Admission::weigh`]). The same holds for the weight of all, except
 //! that of an origin's the heaviest gives way first.
+//!
+//! A client whose own address is that of others who come again at once may have to give way before it can prove itself: they are
+//! not told apart.
 //!
 //! Out of scope: time limits of a client whose place nobody else needs; they are its protocol's.
 

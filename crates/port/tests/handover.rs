@@ -23,7 +23,7 @@ const ROUNDS: u8 = 3;
 /// Frames that have come back before a busy peer goes.
 const BUSY: u32 = 200;
 
-/// How a peer ends.
+/// Ends of a peer.
 type End = (&'static str, fn(&mut Peer));
 
 const ENDS: [End; 2] = [("leaves", Peer::leave), ("is killed", Peer::kill)];
@@ -34,7 +34,7 @@ struct Engine {
     names: fn(&str, &Path) -> [String; 2],
     /// The peer is there first.
     joins: bool,
-    /// What has to run behind both, of the two names.
+    /// Program that has to run behind both, by the two names.
     behind: fn(&[String; 2]) -> Option<Box<dyn Any>>,
 }
 

@@ -213,7 +213,7 @@ fn older_kinds_of_records_are_read() {
     }
 }
 
-/// What editcap makes of a capture, and gzip of that, is read as the capture is; by a port, too.
+/// A capture that editcap has converted, and gzip has packed, is read as the capture itself; by a port, too.
 #[test]
 fn what_others_convert_and_pack_is_read() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! What strangers must not predict: a host has one secret, and of it a key for each use. So what one use shows to those who see
-//! it tells nothing of another use.
+//! Numbers that strangers must not predict: a host has one secret, and of it a key for each use, so that numbers of one use tell
+//! nothing of another.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ pub(crate) const EPHEMERAL: RangeInclusive<u16> = 49152..=65535;
 /// Counters of [`Numbers`], each for all that a hash assigns to it.
 const COUNTERS: usize = 1024;
 
-/// What a key is for.
+/// Use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Use {
     /// Initial sequence numbers and offsets of timestamps (RFC 6528; RFC 7323, section 5.4).

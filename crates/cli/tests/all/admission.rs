@@ -145,7 +145,7 @@ fn who_says_nothing_shuts_no_server_of_a_host_of_our_own() {
     }
 }
 
-/// Where the servers of a test are: their directory of sockets, and a port.
+/// Directory of sockets and port of the servers of a test.
 struct Site {
     dir: tempfile::TempDir,
     port: String,
@@ -184,7 +184,7 @@ impl Site {
 struct Door {
     servers: &'static [&'static str],
     address: &'static str,
-    /// What a client says first, and a part of it, in hexadecimal.
+    /// First part of a client's first words, in hexadecimal.
     half: &'static str,
     client: &'static str,
 }
@@ -238,11 +238,11 @@ const DOORS: [Door; 8] = [
     },
 ];
 
-/// What is done to a door: how, and by clients of how many origins. So few that those of an origin are always more than one
-/// honest client, wherever they have all places but one.
+/// Attacks on a door: how its clients behave, and whether they are of many origins. Those are so few that clients of one of them
+/// are always more than one honest client, wherever they have all places but one.
 const ATTACKS: [(&str, bool); 4] = [("silent", false), ("silent", true), ("half", true), ("dribble", true)];
 
-/// Whoever comes meanwhile is served, and so is who comes after it.
+/// Honest clients are served amid an attack, and after it.
 #[test]
 #[ignore = "it takes a machine of its own: ./soak doors"]
 fn no_door_is_shut_by_who_only_wants_its_places() {

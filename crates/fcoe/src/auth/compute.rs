@@ -1,4 +1,4 @@
-//! What DH-CHAP computes: hashes, powers in Diffie-Hellman groups, responses, and random numbers.
+//! Arithmetic of DH-CHAP: hashes, powers in Diffie-Hellman groups, responses, and random numbers.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};

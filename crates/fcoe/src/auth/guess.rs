@@ -21,7 +21,7 @@ struct Tried {
     failed: u64,
 }
 
-/// What was tried, by port name.
+/// Logins that were tried, by port name.
 #[derive(Debug, Default)]
 pub(crate) struct Guesses(BTreeMap<Wwn, Tried>);
 

@@ -149,7 +149,7 @@ fn each_hash_and_group_authenticates_one_or_both() {
     }
 }
 
-/// What comes again changes nothing, at any time.
+/// A message that comes again changes nothing, at any time.
 #[test]
 fn messages_that_come_twice_are_passed_over() {
     let mut pair = Pair::new(true);

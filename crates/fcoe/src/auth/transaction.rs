@@ -29,7 +29,7 @@ enum Step {
     Done,
 }
 
-/// What was agreed on.
+/// Hash, group and numbers that both ends have agreed on.
 struct Terms {
     hash: &'static Hash,
     group: &'static Group,
@@ -60,7 +60,7 @@ pub(crate) struct Transaction {
 pub(crate) struct Refusal {
     reason: u8,
     explanation: u8,
-    /// What that means for the login; None if it goes on.
+    /// Failure of the login; None if it goes on.
     pub(crate) ends: Option<AuthFailure>,
 }
 
@@ -72,7 +72,7 @@ impl Refusal {
     }
 }
 
-/// What follows from a message.
+/// Consequence of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
     /// Nothing.
@@ -137,7 +137,7 @@ impl Transaction {
         self.step == Step::Done
     }
 
-    /// What was proved so far.
+    /// Names that were proved so far, and how.
     pub(crate) fn proof(&self) -> AuthProof {
         let terms = self.terms.as_ref();
         let (hash, bits) = terms.map_or(("", 0), |terms| (terms.hash.name, terms.group.bits));

@@ -43,7 +43,7 @@ pub(super) struct Process {
     pub(super) confirm: bool,
 }
 
-/// Who has proved its name.
+/// Ends of a login that have proved their names.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Proved {
     pub(super) theirs: bool,

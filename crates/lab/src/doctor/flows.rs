@@ -33,7 +33,7 @@ pub struct Flows {
     pub dead: Vec<u16>,
 }
 
-/// What was acknowledged of one connection.
+/// Segments of one connection that were acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segments {
     pub short: bool,

@@ -64,7 +64,7 @@ pub struct Probed {
     pub handshake: Option<Handshake>,
     /// Answers to connections that differ in their source port alone.
     pub flows: Option<Flows>,
-    /// What is acknowledged of a connection's segments.
+    /// Segments of a connection that are acknowledged.
     pub segments: Option<Segments>,
     /// Next hops of the route to it that answer no ARP, if there are several.
     pub silent_hops: Vec<Ipv4Addr>,

@@ -33,7 +33,7 @@ const PROGRAMS: &[(Role, &[&str])] = &[
 /// Beginnings of the names of container networks' interfaces (docker, CNI, flannel, Calico, Cilium, kube-proxy).
 const CONTAINERS: [&str; 7] = ["docker0", "cni0", "cbr0", "flannel", "cali", "cilium_", "kube-"];
 
-/// What CIS benchmarks ask of IPv4, and Linux has otherwise by itself.
+/// Settings of IPv4 that CIS benchmarks ask for, and that Linux has otherwise by itself.
 const HARDENED: [(&str, u64); 3] = [
     ("net.ipv4.conf.all.send_redirects", 0),
     ("net.ipv4.conf.all.accept_redirects", 0),

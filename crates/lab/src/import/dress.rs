@@ -1,4 +1,4 @@
-//! What terminals, `ts` and system logs put around the lines of a log.
+//! Prefixes and colours that terminals, `ts` and system logs put around the lines of a log.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -53,7 +53,7 @@ fn made(plan: &Plan, chance: &mut Chance) -> RunResult {
     sweep(plan, &mut measure, dir.path(), false, vec!["sweep".into()], &Stop::new().unwrap(), |_| {}).unwrap()
 }
 
-/// What each workload must be asked for.
+/// Parameters that each workload must be given.
 fn least(workload: &Workload) -> Parameters {
     match workload.name {
         "pkt-gen" => parameters([("-i", "null:".into()), ("-f", "tx".into())]),

@@ -22,7 +22,7 @@ use std::time::Duration;
 /// Connections that wait to be accepted at a listener.
 const BACKLOG: usize = 1024;
 
-/// What a connection has from its first segment on.
+/// Port and options of a connection from its first segment on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Connecting {
     /// Own port; 0 for any.

@@ -33,7 +33,7 @@ impl PayloadLen {
 /// Bytes of an IPv4 header without options.
 const IPV4_HEADER: u16 = 20;
 
-/// What routers may treat packets by, beside their addresses.
+/// Traffic class and flow label, by which routers may treat packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic(u32);
 

@@ -45,7 +45,7 @@ pub use seq::Seq;
 pub use sockets::{TcpId, TcpListenerId};
 pub use strays::{TcpMoving, TcpStray};
 
-/// What a connection is to have from its first segment on.
+/// Options of a connection from its first segment on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Opening {
     /// Most bytes of a segment, without options, if fewer than the link takes: what the peer is told, and may send (RFC 9293,

@@ -106,7 +106,7 @@ values! {
     SHA_1 = 6, "SHA-1.";
 }
 
-/// What a message says behind its header.
+/// Body of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthBody<'a> {
     /// AUTH_Reject.
@@ -162,7 +162,7 @@ const SECOND: u16 = 2;
 const DH_CHAP: u32 = 1;
 const WWN_LEN: usize = 8;
 
-/// What has not been read of a body.
+/// Part of a body that has not been read.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {

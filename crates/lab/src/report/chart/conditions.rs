@@ -81,7 +81,7 @@ impl Figures<'_> {
         })
     }
 
-    /// What was published for a test.
+    /// Figure that was published for a test.
     fn theirs(&self, (index, test): Placed<'_>) -> Option<Point> {
         let figure: &Summary = self.ends[0].1.of(test)?;
         let theirs = beside(self.view.run, test, figure)?.value.known().filter(|value| *value > 0.0)?;

@@ -1,5 +1,6 @@
-//! What a stranger sees of a host tells nothing of what another one gets: identifications (RFC 7739, section 3), sequence numbers
-//! and timestamps (RFC 6528; RFC 7323, section 5.4), ports (RFC 6056, section 3), cookies (RFC 4987; RFC 7413, section 4.1.2).
+//! Numbers that a stranger sees of a host tell nothing of those that another one gets: identifications (RFC 7739, section 3),
+//! sequence numbers and timestamps (RFC 6528; RFC 7323, section 5.4), ports (RFC 6056, section 3), cookies (RFC 4987; RFC 7413,
+//! section 4.1.2).
 
 use super::segment::{SYN, Segment};
 use crate::world::*;
@@ -11,7 +12,7 @@ struct Row {
     name: &'static str,
     /// True if what one gets is the same however much others have got.
     apart: bool,
-    /// What a stranger gets next.
+    /// Number that a stranger gets next.
     draw: fn(&mut World, usize) -> u64,
 }
 
