@@ -4,6 +4,7 @@ use super::modes::Role;
 use super::name;
 use super::report::{Progressed, float};
 use super::settle::Facts;
+use super::team::Worked;
 use crate::check::Received;
 use crate::validity::allowed;
 use linerate_port::DropReason;
@@ -44,15 +45,8 @@ pub(super) fn judge(facts: &Facts<'_>, x: &Progressed, ledger: &Ledger, received
         verdict.partial.extend(done.left_out.iter().cloned());
         verdict.notes.extend(done.notes.iter().cloned());
     }
-    let (elapsed, threads) = (Duration::from_nanos(facts.elapsed), facts.main.iter().chain(facts.far.iter().flatten()));
-    for worked in threads {
-        if let Some(delayed) = worked.delayed.filter(|delayed| *delayed > allowed(elapsed)) {
-            let share = 100.0 * delayed.as_secs_f64() / elapsed.as_secs_f64();
-            verdict
-                .notes
-                .push(format!("{} waited {share:.0} % of the time for a processor that others had", worked.name));
-        }
-    }
+    let threads = facts.main.iter().chain(facts.far.iter().flatten());
+    verdict.notes.extend(threads.filter_map(|worked| waited(worked, Duration::from_nanos(facts.elapsed))));
     if let Some(why) = still(facts, x, ledger) {
         let alone = facts.ports.iter().find_map(name::alone).map_or_else(String::new, |line| format!(": {line}"));
         verdict.idle = Some(why + &alone);
@@ -145,4 +139,10 @@ fn beyond(rate: u64, x: &Progressed) -> Option<f64> {
     let bits = 8.0 * float(x.bytes.max(60 * x.frames) + FRAMING * x.frames);
     let seconds = float(x.usec) / 1e6;
     (bits > float(rate) * (seconds * 1.0005 + 0.001)).then(|| bits / seconds.max(1e-6))
+}
+
+/// Remark on a thread that other threads kept from running. It has no figure, so that repeats say it once.
+pub(super) fn waited(worked: &Worked, elapsed: Duration) -> Option<String> {
+    let words = "waited for a processor for more than a tenth of the time: other threads had it";
+    worked.delayed.filter(|delayed| *delayed > allowed(elapsed)).map(|_| format!("{} {words}", worked.name))
 }

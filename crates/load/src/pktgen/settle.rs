@@ -301,7 +301,7 @@ fn cpu(worked: &Worked) -> Cpu {
 #[test]
 fn polls_that_found_work_are_those_that_did_not_find_nothing() {
     let waits = linerate_rt::WaitStats { polls: 10, empty_polls: 3, sleeps: 1 };
-    let worked = Worked {
+    let mut worked = Worked {
         name: "t".to_owned(),
         core: Some(1),
         done: super::job::Done::default(),
@@ -312,4 +312,11 @@ fn polls_that_found_work_are_those_that_did_not_find_nothing() {
     };
     let cpu = cpu(&worked);
     assert_eq!((cpu.core, cpu.busy_polls, cpu.empty_polls), (Some(1), Some(7), Some(3)));
+    // Repeats in which it waited for different times say the same line, which their test has once.
+    let mut said = [None, Some(100), Some(400), Some(900)].map(|ms| {
+        worked.delayed = ms.map(std::time::Duration::from_millis);
+        super::judge::waited(&worked, std::time::Duration::from_secs(1))
+    });
+    assert_eq!((said[0].take(), said[1].take()), (None, None), "not known, and within a tenth");
+    assert!(said[2].as_ref().is_some_and(|line| line.starts_with("t waited")) && said[2] == said[3], "{said:?}");
 }
