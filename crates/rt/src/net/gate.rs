@@ -109,6 +109,10 @@ impl Gate {
             if let Some(done) = attempt() {
                 return Some(done);
             }
+            // Whatever is new all the time, and is no result.
+            if ends.is_some_and(|ends| monotonic_ns() >= ends) {
+                return None;
+            }
             queue.turn_until(ends, || self.lock().count != before);
             let mut news = self.lock();
             while news.count == before {

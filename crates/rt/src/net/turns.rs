@@ -240,6 +240,7 @@ impl Sleeper for Armed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::net::gate::Gate;
     use crate::net::{Node, Options};
     use crate::sys::poll::PollSet;
     use linerate_stack::Transmit;
@@ -494,5 +495,17 @@ mod tests {
         queue.turns().wanted.store(true, Relaxed);
         thread.turn(&queue, NOW, &mut Vec::new());
         assert_eq!(frames(&queue) - before, 2);
+    }
+
+    /// A wait ends in time, though something is new at each attempt that brings no result.
+    #[test]
+    fn a_wait_ends_though_something_is_new_all_the_time() {
+        let (queue, _far) = queue("news");
+        let (gate, ends) = (Gate::default(), Instant::now() + LIMIT);
+        let waited = gate.wait(&queue, Some(Duration::from_millis(30)), || {
+            gate.open();
+            (Instant::now() > ends).then_some("it goes on")
+        });
+        assert_eq!(waited, None);
     }
 }

@@ -439,7 +439,7 @@ impl Tcp {
         self.sockets.wake_due(now);
         self.blocked = false;
         for _ in 0..self.sockets.works() {
-            let Some(index) = self.sockets.next() else { return };
+            let Some((index, stirred)) = self.sockets.next() else { return };
             let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
             let Some(socket) = self.sockets.at(index) else { continue };
             if !probe.passed(Stage::Turn, socket) {
@@ -481,10 +481,11 @@ impl Tcp {
             if let Some(lesson) = connection.fast_open_lesson() {
                 lock(&self.known).learn(now, *local, *remote, lesson);
             }
-            self.sockets.settle(now, index, true);
+            // Who waits for room itself is not called by each look at a full ring.
+            self.sockets.settle(now, index, stirred || !full);
             if full {
                 // It goes on when there is room; so do those behind it.
-                self.sockets.wake(index);
+                self.sockets.hold_up(index);
                 self.blocked = true;
                 return;
             }

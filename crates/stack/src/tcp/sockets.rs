@@ -73,8 +73,10 @@ pub(crate) struct Socket {
     /// Nobody asks for it any more: it goes when it has ended.
     released: bool,
     /// It is in the list of those to be looked at, and in the list of those with news.
-    pub(crate) listed: bool,
+    listed: bool,
     told: bool,
+    /// Somebody has had it looked at: it is not in the first list only because it waits for room.
+    stirred: bool,
     /// Time for which it is in the heap.
     due: Due,
     /// Bytes of memory that are counted for it.
@@ -309,12 +311,22 @@ impl Sockets {
             self.lives.push(0);
         }
         let life = self.lives[at];
-        let (released, listed, told, due, held) = (false, false, false, Due::NEVER, 0);
         let early = listener.filter(|_| connection.is_open_early());
-        let headers = None;
-        let new =
-            Socket { connection, local, remote, life, listener, early, released, listed, told, due, held, headers };
-        self.places[at] = Some(new);
+        self.places[at] = Some(Socket {
+            connection,
+            local,
+            remote,
+            life,
+            listener,
+            early,
+            released: false,
+            listed: false,
+            told: false,
+            stirred: false,
+            due: Due::NEVER,
+            held: 0,
+            headers: None,
+        });
         if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
             listener.pending += 1;
             listener.early.begun += usize::from(early.is_some());
@@ -365,10 +377,21 @@ impl Sockets {
     /// Has a connection looked at.
     #[inline]
     pub(crate) fn wake(&mut self, index: u32) {
-        if let Some(Some(socket)) = self.places.get_mut(index as usize)
-            && !std::mem::replace(&mut socket.listed, true)
-        {
-            self.work.push_back(index);
+        self.list(index, true);
+    }
+
+    /// Has a connection looked at again, of which nothing is new: it waits for room.
+    pub(crate) fn hold_up(&mut self, index: u32) {
+        self.list(index, false);
+    }
+
+    #[inline]
+    fn list(&mut self, index: u32, stirs: bool) {
+        if let Some(Some(socket)) = self.places.get_mut(index as usize) {
+            socket.stirred |= stirs;
+            if !std::mem::replace(&mut socket.listed, true) {
+                self.work.push_back(index);
+            }
         }
     }
 
@@ -384,13 +407,14 @@ impl Sockets {
         self.work.len()
     }
 
-    /// Takes a connection that has something to do.
-    pub(crate) fn next(&mut self) -> Option<u32> {
+    /// Takes a connection that has something to do; true if something may be new there.
+    pub(crate) fn next(&mut self) -> Option<(u32, bool)> {
         let index = self.work.pop_front()?;
-        if let Some(socket) = self.at(index) {
+        let stirred = self.at(index).is_some_and(|socket| {
             socket.listed = false;
-        }
-        Some(index)
+            std::mem::take(&mut socket.stirred)
+        });
+        Some((index, stirred))
     }
 
     /// Has those looked at whose time has come.
