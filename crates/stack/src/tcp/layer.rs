@@ -485,7 +485,7 @@ impl Tcp {
             self.sockets.settle(now, index, stirred || !full);
             if full {
                 // It goes on when there is room; so do those behind it.
-                self.sockets.hold_up(index);
+                self.sockets.list(index, false);
                 self.blocked = true;
                 return;
             }

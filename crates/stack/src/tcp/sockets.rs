@@ -380,13 +380,9 @@ impl Sockets {
         self.list(index, true);
     }
 
-    /// Has a connection looked at again, of which nothing is new: it waits for room.
-    pub(crate) fn hold_up(&mut self, index: u32) {
-        self.list(index, false);
-    }
-
+    /// Has a connection looked at; unless that `stirs` it, nothing is new there: it waits for room.
     #[inline]
-    fn list(&mut self, index: u32, stirs: bool) {
+    pub(crate) fn list(&mut self, index: u32, stirs: bool) {
         if let Some(Some(socket)) = self.places.get_mut(index as usize) {
             socket.stirred |= stirs;
             if !std::mem::replace(&mut socket.listed, true) {
