@@ -25,6 +25,7 @@ mod name;
 mod output;
 mod sampler;
 mod team;
+pub mod together;
 mod workload;
 mod workloads;
 

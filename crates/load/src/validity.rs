@@ -77,24 +77,21 @@ impl Found {
     }
 }
 
-/// Makes a measurement. If others were in the way, none of its repeats counts; on a machine that is meant to be `shared` they
-/// do, with a warning.
-pub fn watched(shared: bool, measure: impl FnOnce() -> Result<Test, String>) -> Result<Test, String> {
+/// Makes a measurement, of one test or of several at once. If others were in the way, none of its repeats counts; on a machine
+/// that is meant to be `shared` they do, with a warning.
+pub fn watched(shared: bool, measure: impl FnOnce() -> Result<Vec<Test>, String>) -> Result<Vec<Test>, String> {
     let validity = Validity::begin();
-    let mut test = measure()?;
+    let mut tests = measure()?;
     let Found { invalid, warnings } = validity.end();
-    if shared {
-        test.warnings.extend(invalid);
-    } else if let Some(why) = invalid {
-        for repeat in test.repeats.iter_mut().filter(|repeat| repeat.valid) {
-            (repeat.valid, repeat.why_invalid) = (false, Some(why.clone()));
+    for test in &mut tests {
+        match &invalid {
+            Some(why) if shared => test.warnings.push(why.clone()),
+            Some(why) => test.discard(why),
+            None => {}
         }
-        if let Some(unit) = test.value.as_ref().map(|value| value.unit.clone()) {
-            test.summarize(unit);
-        }
+        test.warnings.extend(warnings.iter().cloned());
     }
-    test.warnings.extend(warnings);
-    Ok(test)
+    Ok(tests)
 }
 
 /// Number of times that heat has slowed cores down; 0 where nobody counts it.
@@ -180,9 +177,10 @@ mod tests {
                 let repeats = vec![Repeat { value: 1.0.into(), valid: true, ..Repeat::default() }];
                 let mut test = Test { repeats, ..Test::default() };
                 test.summarize(Unit::Pps);
-                Ok(test)
+                Ok(vec![test])
             })
             .unwrap()
+            .remove(0)
         });
         for child in &mut busy {
             child.kill().unwrap();

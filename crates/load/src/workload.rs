@@ -1,23 +1,42 @@
 //! A workload: its parameters, its requirements, its figures, and the function that prepares a measurement.
 
+use crate::socket::{Ends, Path};
+use crate::together::{Start, Turn};
 use linerate_result::{Parameter, Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::ops::RangeInclusive;
 
+/// Function that measures once between the ends of a path, when its turn begins.
+pub(crate) type Over = dyn FnOnce(&Ends, &Turn<'_>, &Stop) -> Result<Test, String> + Send;
+
 /// Function that measures once.
-type Run = dyn FnOnce(&Stop) -> Result<Test, String>;
+pub(crate) enum Run {
+    Alone(Box<dyn FnOnce(&Stop) -> Result<Test, String>>),
+    /// Over a path, for so many seconds: others may be measured over it at the same time.
+    Over(Path, u64, Box<Over>),
+}
 
 /// A measurement that is ready to be made.
 pub(crate) struct Job {
     /// Description of what it makes and does, a line.
-    does: String,
-    run: Box<Run>,
+    pub(crate) does: String,
+    pub(crate) run: Run,
 }
 
 impl Job {
     /// Makes a measurement of a function and a line that says what it makes and does.
     pub(crate) fn new(does: String, run: impl FnOnce(&Stop) -> Result<Test, String> + 'static) -> Self {
-        Self { does, run: Box::new(run) }
+        Self { does, run: Run::Alone(Box::new(run)) }
+    }
+
+    /// Makes a measurement over a path, for so many seconds, of a function and of what it speaks.
+    pub(crate) fn over(
+        path: Path,
+        seconds: u64,
+        speaks: &str,
+        run: impl FnOnce(&Ends, &Turn<'_>, &Stop) -> Result<Test, String> + Send + 'static,
+    ) -> Self {
+        Self { does: format!("{}; {speaks}", path.describe()), run: Run::Over(path, seconds, Box::new(run)) }
     }
 }
 
@@ -68,11 +87,14 @@ impl Workload {
     /// Those of [`Workload::describe`], or any other obstacle, with the mend. Also when `stop` was requested before the end:
     /// half a measurement does not count.
     pub fn measure(&self, parameters: &Parameters, stop: &Stop) -> Result<Test, String> {
-        let test = (self.job(parameters)?.run)(stop)?;
+        let test = match self.job(parameters)?.run {
+            Run::Alone(run) => run(stop)?,
+            Run::Over(path, _, run) => run(&path.open()?, &Start::of(1)?.turn(0), stop)?,
+        };
         if stop.asked() { Err("stopped".to_owned()) } else { Ok(test) }
     }
 
-    fn job(&self, parameters: &Parameters) -> Result<Job, String> {
+    pub(crate) fn job(&self, parameters: &Parameters) -> Result<Job, String> {
         let rows = (self.parameters)();
         if let Some(name) = parameters.keys().find(|name| rows.iter().all(|row| row.name != **name)) {
             let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();

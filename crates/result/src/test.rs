@@ -108,19 +108,34 @@ pub struct Sample {
 }
 
 impl Test {
-    /// Reads a single test, such as a point of a sweep's file; tests of older documents too.
+    /// Reads a test, or a list of tests, such as a point of a sweep's file; tests of older documents too.
     ///
     /// # Errors
     /// The text is not JSON, or a field is of another type.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let mut test = serde_json::from_str(text)?;
-        migrate::test(&mut test);
-        serde_json::from_value(test)
+    pub fn all_from_json(text: &str) -> Result<Vec<Self>, serde_json::Error> {
+        let read = |mut test: serde_json::Value| {
+            migrate::test(&mut test);
+            serde_json::from_value(test)
+        };
+        match serde_json::from_str(text)? {
+            serde_json::Value::Array(tests) => tests.into_iter().map(read).collect(),
+            test => read(test).map(|test| vec![test]),
+        }
     }
 
     /// Sets `value` from the valid repeats.
     pub fn summarize(&mut self, unit: Unit) {
         self.value = Summary::of(&self.repeats, unit);
+    }
+
+    /// Has none of the repeats count that did, for a reason.
+    pub fn discard(&mut self, why: &str) {
+        for repeat in self.repeats.iter_mut().filter(|repeat| repeat.valid) {
+            (repeat.valid, repeat.why_invalid) = (false, Some(why.to_owned()));
+        }
+        if let Some(unit) = self.value.as_ref().map(|value| value.unit.clone()) {
+            self.summarize(unit);
+        }
     }
 
     /// Number of repeats that the value is computed from, and of all that were made.

@@ -94,7 +94,7 @@ struct Arguments {
 
 /// Help behind the options: presets, an example of a plan, exit codes.
 fn after() -> String {
-    let rows = PRESETS.iter().map(|row| format!("  {:<16}{}\n", row.name, row.about));
+    let rows = PRESETS.iter().map(|row| format!("  {:<20}{}\n", row.name, row.about));
     format!("Presets:\n{}\n{AFTER}", rows.collect::<String>())
 }
 
@@ -109,6 +109,14 @@ A plan in a file (all of it is checked before anything is measured):
   workload = \"TCP_STREAM\"
   parameters = { via = \"stack\", seconds = 2 }
   axes = { parallel = [1, 8], io_bytes = [64, 2048] }
+  [[test]]                       # latency alone, and beside 4 streams
+  workload = \"UDP_RR\"
+  parameters = { via = \"stack\", seconds = 10 }
+  quiet = 5                      # seconds alone before
+  [[test.beside]]                # has via, mtu and seconds from the test
+  name = \"up\"
+  workload = \"TCP_STREAM\"
+  parameters = { parallel = 4, io_bytes = 16384 }
 
 Exit codes: 0 all points were measured, 1 requests of one failed, nothing moved or it could not be written down, 2 wrong on the command
 line or in the plan, 4 a point could not be measured or its repeats have little in common, 128+n ended early by signal n";
@@ -198,6 +206,10 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let far = parsed.other.far(!parsed.no_bounce);
     if let Some(far) = &far {
         if let Some(point) = plan.points.iter().find(|point| !point.has_peer()) {
+            if point.is_together() {
+                let what = "--remote: workloads at once are not measured so; give each a peer in a plan";
+                return Err(Trouble::usage(what));
+            }
             let workload = point.workload.name;
             return Err(Trouble::usage(format!(
                 "--remote: {workload} is not measured with another machine; leave it out"

@@ -163,6 +163,66 @@ fn a_plan_in_a_file_is_measured_in_rounds_and_resumed_as_long_as_it_is_the_same(
     assert!(line.contains("is of another sweep (mine, as its file was then, "), "{line}");
 }
 
+/// Latency beside streams each way, over the kernel's sockets and over ours, from the plan to what is shown.
+#[test]
+fn workloads_at_once_have_a_test_each_and_are_shown_with_what_was_beside_them() {
+    const LOADED: &str = r#"
+name = "loaded"
+repeats = 1
+[[test]]
+name = "ping"
+workload = "UDP_RR"
+parameters = { via = "VIA", seconds = 1 }
+[[test.beside]]
+name = "up"
+workload = "TCP_STREAM"
+parameters = { io_bytes = 16384, parallel = 4 }
+[[test.beside]]
+name = "down"
+workload = "TCP_MAERTS"
+parameters = { io_bytes = 16384, parallel = 4 }
+"#;
+    for via in ["kernel", "stack"] {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, folder) = (dir.path().join("plan.toml"), dir.path().join("sweep"));
+        std::fs::write(&file, LOADED.replace("VIA", via)).unwrap();
+        let (file, at) = (file.to_str().unwrap(), folder.to_str().unwrap());
+        let run = sweep(dir.path(), &[file, "--out", at, "--json", "--shared"]);
+        let document: Value = serde_json::from_slice(&run.stdout).unwrap();
+        let tests = document["tests"].as_array().unwrap();
+        if let Some(why) = tests[0]["skipped"].as_str().filter(|why| why.contains("network namespace")) {
+            linerate_skip::skip!("{why}");
+            continue;
+        }
+        let ids: Vec<&str> = tests.iter().map(|test| test["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, ["ping", "ping-up", "ping-down", "ping-ping-alone", "ping-sum"], "{via}");
+        assert!(tests.iter().all(|test| test["failures"].as_array().is_some_and(Vec::is_empty)), "{via}: {tests:?}");
+        let beside = |place: usize| tests[place]["parameters"]["beside"].as_str();
+        assert_eq!([0, 1, 3].map(beside), ["up, down", "ping, down", "nothing"].map(Some), "{via}");
+        let values = |place: usize| tests[place]["repeats"][0]["value"].as_f64().unwrap();
+        assert!((values(4) / (values(1) + values(2)) - 1.0).abs() < 1e-9, "{via}");
+        for (test, unit) in [(0, "ns"), (3, "ns")] {
+            assert_eq!(tests[test]["further"]["p99"]["unit"], unit, "{via}");
+        }
+        let fair = tests[1]["further"]["fairness"]["median"].as_f64().unwrap();
+        assert!((0.25..=1.0).contains(&fair), "{via}: {fair}");
+        // What did not run at the same time, on a machine that is busy, is no figure to be shown.
+        if tests.iter().any(|test| test["value"].is_null()) {
+            linerate_skip::skip!("{via}: {}", tests[0]["repeats"][0]["why_invalid"]);
+            continue;
+        }
+        assert_eq!(run.status.code(), Some(0), "{via}: {}", String::from_utf8_lossy(&run.stderr));
+        let shown = linerate(dir.path()).args(["show", "last"]).output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        for told in ["up, down", "nothing", "sum of up, down"] {
+            assert!(shown.contains(told), "{via}: {told}: {shown}");
+        }
+        let compared = linerate(dir.path()).args(["compare", at, at]).output().unwrap();
+        let compared = String::from_utf8(compared.stdout).unwrap();
+        assert!(ids.iter().all(|id| compared.contains(id)), "{via}: {compared}");
+    }
+}
+
 #[test]
 fn a_dry_run_prints_each_step_and_does_nothing() {
     let dir = tempfile::tempdir().unwrap();
@@ -179,6 +239,8 @@ fn a_dry_run_prints_each_step_and_does_nothing() {
             111,
             "until the mean is known to 5 % with 95 %",
         ),
+        (&["rrul"], 1, "at once for 1 s; before that UDP_RR, TCP_RR for 1 s\n"),
+        (&["latency-under-load", "--full"], 3, "at once for 60 s; before that UDP_RR for 5 s\n"),
     ] {
         let run = sweep(&[words, &["--dry-run"]].concat());
         let text = String::from_utf8(run.stdout).unwrap();

@@ -94,13 +94,13 @@ impl Remote {
     }
 
     /// Measures a point with the far end, after its MTU was given to both interfaces.
-    pub fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Test, String> {
+    pub fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Vec<Test>, String> {
         if let Some(mtu) = point.mtu() {
             self.set_mtu(mtu, stop)?;
         }
         let mut test = point.workload.measure(&point.with(self.server).parameters, stop)?;
         test.ports.push(self.far.clone());
-        Ok(test)
+        Ok(vec![test])
     }
 
     fn set_mtu(&mut self, mtu: u32, stop: &Stop) -> Result<(), String> {

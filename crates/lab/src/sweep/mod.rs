@@ -8,10 +8,11 @@ mod plan;
 mod presets;
 mod repeats;
 mod store;
+mod together;
 mod written;
 
 pub use order::Order;
-pub use plan::{Form, Other, Plan, Point, Via};
+pub use plan::{Beside, Form, Other, Part, Plan, Point, Via};
 pub(crate) use presets::fcoe;
 pub use presets::{PRESETS, Preset};
 pub use repeats::{Confidence, Repeats};
@@ -29,12 +30,16 @@ use std::path::Path;
 /// Parameter of each test that holds the number of points in the plan.
 pub(crate) const PLANNED: &str = "points";
 
-/// Measures a point; the error is the reason why that is impossible.
-pub type Measure<'a> = dyn FnMut(&Point, &Stop) -> Result<Test, String> + 'a;
+/// Measures a point: its test, and those of what was measured at the same time, with their ids and titles. The error is the
+/// reason why that is impossible.
+pub type Measure<'a> = dyn FnMut(&Point, &Stop) -> Result<Vec<Test>, String> + 'a;
 
-/// Measures a point by its workload.
-pub fn measure(point: &Point, stop: &Stop) -> Result<Test, String> {
-    point.workload.measure(&point.parameters, stop)
+/// Measures a point by its workload, and by those beside it.
+pub fn measure(point: &Point, stop: &Stop) -> Result<Vec<Test>, String> {
+    if point.is_together() {
+        return together::measure(point, stop);
+    }
+    point.workload.measure(&point.parameters, stop).map(|test| vec![test])
 }
 
 /// Makes the remaining measurements of a plan, and a result of all points, measured now or before. `tell` is given each
@@ -79,7 +84,7 @@ pub fn sweep(
         if plan.limit.is_some_and(|limit| monotonic_ns() - began >= saturating_ns(limit)) {
             if of_point.is_empty() {
                 let why = "the time of the plan was over; go on with --resume".to_owned();
-                failed.push(named(plan, point, skipped(point, why)));
+                failed.extend(named(plan, point, skipped(point, why)));
             }
             continue;
         }
@@ -92,14 +97,16 @@ pub fn sweep(
             Err(_) if stop.asked() => {}
             Err(why) => {
                 steps.figure(why.clone());
-                failed.push(named(plan, point, skipped(point, why)));
+                failed.extend(named(plan, point, skipped(point, why)));
             }
         }
     }
     // In the order of the plan, whenever they were measured.
     for point in &plan.points {
-        let whole = repeats::merged(&store.tests(&point.id));
-        run.tests.extend(whole.or_else(|| failed.iter().find(|test| test.id == point.id).cloned()));
+        let whole = repeats::all(&store.tests(&point.id));
+        let none = whole.is_empty();
+        run.tests.extend(whole);
+        run.tests.extend(failed.iter().find(|test| none && test.id == point.id).cloned());
     }
     let doubts: Vec<Option<String>> = run.tests.iter().map(|test| repeats::doubt(&plan.repeats, test)).collect();
     for (test, doubt) in run.tests.iter_mut().zip(&doubts) {
@@ -144,37 +151,46 @@ pub(crate) fn briefly(plan: &Plan, measure: &mut Measure<'_>, stop: &Stop, steps
         match watched(true, || measure(point, stop)) {
             Ok(measured) => {
                 steps.figure(figures(point, &measured));
-                tests.push(named(plan, point, measured));
+                tests.extend(named(plan, point, measured));
             }
             Err(_) if stop.asked() => {}
-            Err(why) => tests.push(named(plan, point, skipped(point, why))),
+            Err(why) => tests.extend(named(plan, point, skipped(point, why))),
         }
     }
     tests
 }
 
-/// Figures of a test in a few words, in the order in which the workload reports them.
-fn figures(point: &Point, test: &Test) -> String {
+/// Figures of a point in a few words: those of its own test in the order in which the workload reports them, and the values of the
+/// others.
+fn figures(point: &Point, tests: &[Test]) -> String {
     let shown = |summary: &Summary| quantity::value(summary.median, &summary.unit);
-    let further = point.workload.reports.iter().filter_map(|(name, _)| Some((name, test.further.get(*name)?)));
+    let Some((own, others)) = tests.split_first() else { return String::new() };
+    let further = point.workload.reports.iter().filter_map(|(name, _)| Some((name, own.further.get(*name)?)));
     let further = further.map(|(name, summary)| format!("{name} {}", shown(summary)));
-    test.value.as_ref().map(shown).into_iter().chain(further).collect::<Vec<_>>().join(", ")
+    let others = others.iter().filter_map(|test| Some(format!("{} {}", test.id, shown(test.value.as_ref()?))));
+    own.value.as_ref().map(shown).into_iter().chain(further).chain(others).collect::<Vec<_>>().join(", ")
 }
 
-fn skipped(point: &Point, why: String) -> Test {
-    Test { workload: point.workload.name.to_owned(), skipped: Some(why), ..Test::default() }
+fn skipped(point: &Point, why: String) -> Vec<Test> {
+    vec![Test { workload: point.workload.name.to_owned(), skipped: Some(why), ..Test::default() }]
 }
 
-/// A point's test under the point's name, with the point's parameters.
-fn named(plan: &Plan, point: &Point, mut test: Test) -> Test {
-    test.id.clone_from(&point.id);
-    test.title.clone_from(&point.title);
-    test.parameters.extend(point.parameters.clone());
-    if let Some(form) = plan.form {
-        test.parameters.insert("form".to_owned(), form.word().into());
+/// A point's test under the point's name, with the point's parameters; those of others at the same time under names of theirs.
+fn named(plan: &Plan, point: &Point, mut tests: Vec<Test>) -> Vec<Test> {
+    for (place, test) in tests.iter_mut().enumerate() {
+        if place == 0 {
+            test.id.clone_from(&point.id);
+            test.title.clone_from(&point.title);
+            test.parameters.extend(point.parameters.clone());
+            test.parameters.insert(PLANNED.to_owned(), plan.points.len().into());
+        } else {
+            test.id = format!("{}-{}", point.id, test.id);
+        }
+        if let Some(form) = plan.form {
+            test.parameters.insert("form".to_owned(), form.word().into());
+        }
     }
-    test.parameters.insert(PLANNED.to_owned(), plan.points.len().into());
-    test
+    tests
 }
 
 #[cfg(test)]

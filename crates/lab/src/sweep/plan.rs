@@ -3,6 +3,7 @@
 use super::order::Order;
 use super::repeats::Repeats;
 use linerate_load::Workload;
+use linerate_load::together::{self, Asked};
 use linerate_result::{Parameter, Parameters};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,6 +14,30 @@ pub struct Point {
     pub id: String,
     pub title: String,
     /// The workload that measures it.
+    pub workload: &'static Workload,
+    pub parameters: Parameters,
+    /// Workloads that are measured at the same time.
+    pub beside: Beside,
+}
+
+/// Workloads beside that of a point.
+#[derive(Clone, Default)]
+pub struct Beside {
+    /// Name of the point's own workload among them.
+    pub name: String,
+    pub others: Vec<Part>,
+    /// Values of axes, as they stand behind the titles.
+    pub axes: String,
+    /// Parameters that tell a point's tests from those of another: values of axes of each workload, as `NAME.axis`.
+    pub told: Parameters,
+    /// Seconds for which those that measure latency run alone before.
+    pub quiet: u64,
+}
+
+/// A workload beside another one.
+#[derive(Clone)]
+pub struct Part {
+    pub name: String,
     pub workload: &'static Workload,
     pub parameters: Parameters,
 }
@@ -141,7 +166,7 @@ impl Plan {
     /// # Errors
     /// The first requirement that is not met.
     pub fn needs(&self) -> Result<(), String> {
-        self.points.iter().try_for_each(|point| (point.workload.needs)())
+        self.points.iter().flat_map(Point::asked).try_for_each(|(workload, _)| (workload.needs)())
     }
 }
 
@@ -149,7 +174,28 @@ impl Point {
     /// Time that its parameters ask for, without what it takes to begin and to end; `None` if they do not say.
     fn time(&self) -> Option<Duration> {
         let count = |name: &str| self.parameters.get(name).and_then(Parameter::count);
-        count("seconds").map(Duration::from_secs).or_else(|| count("time_ms").map(Duration::from_millis))
+        let time = count("seconds").map(Duration::from_secs).or_else(|| count("time_ms").map(Duration::from_millis));
+        time.map(|time| time + Duration::from_secs(self.beside.quiet))
+    }
+
+    /// Its own workload and those beside, each with what is asked of it.
+    pub(super) fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+        let others = self.beside.others.iter().map(|other| (other.workload, &other.parameters));
+        std::iter::once((self.workload, &self.parameters)).chain(others)
+    }
+
+    /// True if several workloads are measured at the same time.
+    #[must_use]
+    pub fn is_together(&self) -> bool {
+        !self.beside.others.is_empty()
+    }
+
+    /// Checks what is asked, and describes in a line what that makes and does.
+    pub(super) fn does(&self) -> Result<String, String> {
+        if self.is_together() {
+            return together::describe(&self.asked().collect::<Vec<_>>(), self.beside.quiet);
+        }
+        self.workload.describe(&self.parameters)
     }
 
     /// The point and what is done for it: a line, and one below it.
@@ -157,17 +203,18 @@ impl Point {
     /// # Errors
     /// A parameter that the workload does not take, with the mend.
     pub fn describe(&self) -> Result<String, String> {
-        let mut line = format!("{}: {}", self.id, self.workload.name);
-        for (name, value) in &self.parameters {
-            line.push_str(&format!(" {name}={value}"));
-        }
-        Ok(format!("{line}\n    {}", self.workload.describe(&self.parameters)?))
+        let told = |(workload, parameters): Asked<'_>| {
+            let values = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
+            format!("{}{}", workload.name, values.collect::<String>())
+        };
+        let all = self.asked().map(told).collect::<Vec<_>>().join(", beside ");
+        Ok(format!("{}: {all}\n    {}", self.id, self.does()?))
     }
 
     /// True if it can be measured with a server of another machine.
     #[must_use]
     pub fn has_peer(&self) -> bool {
-        (self.workload.parameters)().iter().any(|row| row.name == "peer")
+        !self.is_together() && (self.workload.parameters)().iter().any(|row| row.name == "peer")
     }
 
     /// The MTU that it asks for.

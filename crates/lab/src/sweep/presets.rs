@@ -1,12 +1,13 @@
 //! Plans by their names: the published measurements.
 
-use super::plan::{Form, Plan, Point, Via};
+use super::plan::{Beside, Form, Part, Plan, Point, Via};
 use crate::published::nic::emulex_plan;
 use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
+use linerate_load::netperf::{TCP_RR, UDP_RR};
 use linerate_load::pktgen::{PAIR, WORKLOAD as PKT_GEN};
 use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
-use linerate_result::parameters;
+use linerate_result::{Parameters, parameters};
 use linerate_text::saturating_ns;
 use std::time::Duration;
 
@@ -43,6 +44,16 @@ pub const PRESETS: &[Preset] = &[
         "emulex-netperf",
         "the published netperf plan: TCP_STREAM, TCP_SENDFILE, UDP_STREAM by I/O size at MTU 576, 1500 and 9000",
         Points::Via(emulex_netperf),
+    ),
+    row(
+        "latency-under-load",
+        "requests in datagrams, alone and beside 1, 4 and 16 TCP streams to the other end",
+        Points::Via(latency_under_load),
+    ),
+    row(
+        "rrul",
+        "flent's, without marks and ICMP: 4 TCP streams each way beside requests over UDP and TCP, which are alone before",
+        Points::Via(rrul),
     ),
 ];
 
@@ -98,6 +109,7 @@ pub(crate) fn fcoe(form: Form, wire: Wire, time: Duration) -> Vec<Point> {
             ("mtu", 2180_u32.into()),
             ("time_ms", milliseconds.into()),
         ]),
+        beside: Beside::default(),
     };
     sizes.iter().flat_map(|&size| Mix::ALL.map(|mix| point(size, mix))).collect()
 }
@@ -119,7 +131,7 @@ fn t5_netmap(form: Form) -> Vec<Point> {
         let own = all.iter().filter(|(name, _)| ports == 2 || !name.starts_with("second"));
         asked.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).into())));
         let id = format!("netmap-tx-64-{ports}p");
-        Point { id, title: format!("64-byte frames, {title}, sent"), workload, parameters: asked }
+        Point { id, title: format!("64-byte frames, {title}, sent"), workload, parameters: asked, beside: Beside::default() }
     };
     vec![point(1, &PKT_GEN, "one port"), point(2, &PAIR, "two ports at once")]
 }
@@ -155,8 +167,60 @@ fn t5_nic(form: Form, via: Via) -> Vec<Point> {
             ("mtu", 1500_u32.into()),
             ("seconds", seconds(form, IPERF_SECONDS).into()),
         ]),
+        beside: Beside::default(),
     };
     tests.into_iter().flat_map(|test| IO.map(|kibi| point(test, kibi))).collect()
+}
+
+/// Seconds of latency beside streams, and of latency alone before, as in flent's tests.
+const LOADED_SECONDS: u32 = 60;
+const IDLE_SECONDS: u64 = 5;
+/// Bytes of a write of the streams beside, netperf's own for a socket of the kernel's.
+const BULK: u32 = 16_384;
+
+/// Conditions of workloads at the same time: sockets, MTU, seconds; and the seconds before.
+fn conditions(form: Form, via: Via) -> (Parameters, u64) {
+    let quiet = if form == Form::Quick { u64::from(SECONDS) } else { IDLE_SECONDS };
+    let seconds = seconds(form, LOADED_SECONDS).into();
+    (parameters([("via", via.word().into()), ("mtu", 1500_u32.into()), ("seconds", seconds)]), quiet)
+}
+
+/// Streams beside, under a name.
+fn streams(name: &str, workload: &'static Workload, parallel: u32, conditions: &Parameters) -> Part {
+    let mut asked = conditions.clone();
+    asked.extend(parameters([("io_bytes", BULK.into()), ("parallel", parallel.into())]));
+    Part { name: name.to_owned(), workload, parameters: asked }
+}
+
+/// Latency beside streams in one direction.
+fn latency_under_load(form: Form, via: Via) -> Vec<Point> {
+    let (conditions, quiet) = conditions(form, via);
+    let point = |parallel: u32| {
+        let beside = Beside {
+            name: "ping".to_owned(),
+            others: vec![streams("up", &TCP_STREAM, parallel, &conditions)],
+            axes: format!(", {parallel} streams"),
+            told: parameters([("up.parallel", parallel.into())]),
+            quiet,
+        };
+        Point::together(format!("ping-{parallel}"), &UDP_RR, conditions.clone(), beside)
+    };
+    [1, 4, 16].map(point).into()
+}
+
+/// Realtime response under load: flent's `rrul` has marks of four classes on its streams and requests, and ICMP beside them.
+fn rrul(form: Form, via: Via) -> Vec<Point> {
+    let (conditions, quiet) = conditions(form, via);
+    let rr = Part { name: "tcp".to_owned(), workload: &TCP_RR, parameters: conditions.clone() };
+    let both = [("up", &TCP_STREAM), ("down", &TCP_MAERTS)];
+    let both = both.map(|(name, workload)| streams(name, workload, 4, &conditions));
+    let beside = Beside {
+        name: "udp".to_owned(),
+        others: std::iter::once(rr).chain(both).collect(),
+        quiet,
+        ..Beside::default()
+    };
+    vec![Point::together("rrul".to_owned(), &UDP_RR, conditions, beside)]
 }
 
 /// The published netperf plan, all 111 points in both forms: at each MTU each test at each I/O size.
@@ -179,7 +243,7 @@ fn emulex_netperf(form: Form, via: Via) -> Vec<Point> {
                 }
                 let title = format!("{}, I/O of {size} bytes, MTU {mtu}", row.test);
                 let id = format!("{}-{mtu}-{size}", row.test.to_ascii_lowercase().replace('_', "-"));
-                points.push(Point { id, title, workload, parameters: asked });
+                points.push(Point { id, title, workload, parameters: asked, beside: Beside::default() });
             }
         }
     }

@@ -87,14 +87,15 @@ impl Repeats {
         2 * self.most + 1
     }
 
-    /// True if a point needs no more repeats than it has.
-    pub(super) fn suffice(&self, tests: &[&Test]) -> bool {
-        let (made, least, most) =
-            (tests.iter().filter(|test| counts(test)).count(), self.least as usize, self.most as usize);
+    /// True if a point needs no more measurements than it has.
+    pub(super) fn suffice(&self, measured: &[&[Test]]) -> bool {
+        let made = measured.iter().filter(|tests| tests.iter().all(counts)).count();
+        let (least, most) = (self.least as usize, self.most as usize);
         if made >= most || made < least {
             return made >= most;
         }
-        self.confidence.is_none_or(|wanted| width(tests, wanted.level).is_some_and(|width| width <= wanted.width))
+        let known = |tests: &[&Test], wanted: Confidence| width(tests, wanted.level).is_some_and(|w| w <= wanted.width);
+        self.confidence.is_none_or(|wanted| repeated(measured).iter().all(|tests| known(tests, wanted)))
     }
 }
 
@@ -124,9 +125,20 @@ fn width(tests: &[&Test], level: f64) -> Option<f64> {
     Some(200.0 * half / mean.abs()).filter(|width| width.is_finite())
 }
 
-/// One test of all repeats of a point: values of repeats as they are, medians of further figures and of quantiles, sums of
+/// Tests of one id in all measurements of a point, for each id in the order of the first measurement.
+fn repeated<'a>(measured: &[&'a [Test]]) -> Vec<Vec<&'a Test>> {
+    let ids = measured.first().into_iter().flat_map(|tests| tests.iter()).map(|test| &test.id);
+    ids.map(|id| measured.iter().filter_map(|tests| tests.iter().find(|test| test.id == *id)).collect()).collect()
+}
+
+/// Tests of a point, each of all of its repeats.
+pub(super) fn all(measured: &[&[Test]]) -> Vec<Test> {
+    repeated(measured).iter().filter_map(|tests| merged(tests)).collect()
+}
+
+/// One test of all repeats of it: values of repeats as they are, medians of further figures and of quantiles, sums of
 /// what was counted, threads and samples one behind the other. What is not a number is the first one's.
-pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
+fn merged(tests: &[&Test]) -> Option<Test> {
     let (first, others) = tests.split_first()?;
     let mut all = (*first).clone();
     if others.is_empty() {
@@ -192,7 +204,7 @@ mod tests {
     #[test]
     fn repeats_end_when_there_are_enough_or_the_mean_is_known() {
         let tests = [test(100.0, 1.0), test(101.0, 1.0), test(99.0, 1.0), test(100.0, 1.0)];
-        let some = |n: usize| tests.iter().take(n).collect::<Vec<_>>();
+        let some = |n: usize| tests.iter().take(n).map(std::slice::from_ref).collect::<Vec<_>>();
         let three = Repeats::new(3, 3, None).unwrap();
         assert_eq!([0, 2, 3].map(|n| three.suffice(&some(n))), [false, false, true]);
         // Of the first three: standard deviation 1, 4.3027 standard errors each way, 4.97 % of the mean.

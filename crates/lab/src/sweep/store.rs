@@ -1,4 +1,5 @@
-//! File of the measurements made so far: a head, then one line for each, written as soon as it is made.
+//! File of the measurements made so far: a head, then one line for each, written as soon as it is made: a test, or a list of
+//! those that were measured at the same time, that of the point first.
 //!
 //! A line that was cut short by the end of the program is ignored: its point is measured again.
 
@@ -96,7 +97,7 @@ pub struct Store {
     path: PathBuf,
     file: File,
     head: Head,
-    tests: Vec<Test>,
+    measured: Vec<Vec<Test>>,
 }
 
 impl Store {
@@ -129,7 +130,7 @@ impl Store {
         if !resume {
             fs::create_dir_all(directory).map_err(|why| SweepError::System { path: directory.into(), why })?;
             let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(trouble)?;
-            let mut store = Self { path, file, head: head.clone(), tests: Vec::new() };
+            let mut store = Self { path, file, head: head.clone(), measured: Vec::new() };
             store.line(head)?;
             return Ok(store);
         }
@@ -159,11 +160,11 @@ impl Store {
             let found = format!("{}{form}{via}{then}, {} version {}", found.preset, found.schema, found.version);
             return Err(other(&found));
         }
-        let tests: Result<Vec<Test>, _> = lines.map(Test::from_json).collect();
-        let tests = tests.map_err(|e| other(&e.to_string()))?;
+        let measured: Result<Vec<Vec<Test>>, _> = lines.map(Test::all_from_json).collect();
+        let measured = measured.map_err(|e| other(&e.to_string()))?;
         let file = OpenOptions::new().append(true).open(&path).map_err(trouble)?;
         file.set_len(whole as u64).map_err(trouble)?;
-        let mut store = Self { path, file, head: found, tests };
+        let mut store = Self { path, file, head: found, measured };
         if whole == 0 {
             store.line(head)?;
         }
@@ -176,16 +177,20 @@ impl Store {
         &self.head
     }
 
-    /// Tests of the point `id`, one for each repeat.
+    /// Measurements of the point `id`, one for each repeat.
     #[must_use]
-    pub fn tests(&self, id: &str) -> Vec<&Test> {
-        self.tests.iter().filter(|test| test.id == id).collect()
+    pub fn tests(&self, id: &str) -> Vec<&[Test]> {
+        let of = |tests: &&[Test]| tests.first().is_some_and(|test| test.id == id);
+        self.measured.iter().map(Vec::as_slice).filter(of).collect()
     }
 
-    /// Stores a test. It is kept in memory even if it could not be written.
-    pub fn add(&mut self, test: Test) -> Result<(), SweepError> {
-        let written = self.line(&test);
-        self.tests.push(test);
+    /// Stores what was measured at one time. It is kept in memory even if it could not be written.
+    pub fn add(&mut self, tests: Vec<Test>) -> Result<(), SweepError> {
+        let written = match &tests[..] {
+            [test] => self.line(test),
+            tests => self.line(&tests),
+        };
+        self.measured.push(tests);
         written
     }
 

@@ -22,7 +22,7 @@ struct Made {
 }
 
 impl Made {
-    fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Test, String> {
+    fn measure(&mut self, point: &Point, stop: &Stop) -> Result<Vec<Test>, String> {
         let id = point.id.clone();
         self.asked.push(id.clone());
         if self.until == Some(self.asked.len()) {
@@ -48,7 +48,7 @@ impl Made {
             test.repeats = values.iter().map(repeat).collect();
         }
         test.summarize(Unit::BytesPerSecond);
-        Ok(test)
+        Ok(vec![test])
     }
 }
 
@@ -404,7 +404,7 @@ fn the_published_pkt_gen_figures_are_beside_one_port_and_two() {
             ..Test::default()
         };
         test.summarize(Unit::Pps);
-        Ok(test)
+        Ok(vec![test])
     };
     let run = sweep(&plan, &mut sent, dir.path(), false, vec!["sweep".into()], &stop, |_| {}).unwrap();
     let figures: Vec<_> = run.comparisons.iter().map(|c| (c.test.as_str(), c.value.known().unwrap())).collect();
@@ -413,7 +413,7 @@ fn the_published_pkt_gen_figures_are_beside_one_port_and_two() {
 }
 
 /// Makes up streams: goodput grows with I/O and MTU.
-fn made_up(point: &Point, _: &Stop) -> Result<Test, String> {
+fn made_up(point: &Point, _: &Stop) -> Result<Vec<Test>, String> {
     let count = |name: &str| f64::from(u32::try_from(point.parameters[name].count().unwrap()).unwrap());
     let bits = (1e9 + 1e5 * count("io_bytes")) * count("mtu").sqrt() / 10.0;
     let mut test = Test {
@@ -426,7 +426,7 @@ fn made_up(point: &Point, _: &Stop) -> Result<Test, String> {
             .insert((*name).to_owned(), Summary::once(if *unit == Unit::PerCent { 50.0 } else { bits }, unit.clone()));
     }
     test.summarize(Unit::BitsPerSecond);
-    Ok(test)
+    Ok(vec![test])
 }
 
 #[test]

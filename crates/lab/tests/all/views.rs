@@ -48,7 +48,7 @@ fn made(plan: &Plan, chance: &mut Chance) -> RunResult {
             test.further.insert((*name).to_owned(), Summary::once(1.0 + chance.below(99) as f64, unit.clone()));
         }
         test.summarize(point.workload.reports[0].1.clone());
-        Ok(test)
+        Ok(vec![test])
     };
     sweep(plan, &mut measure, dir.path(), false, vec!["sweep".into()], &Stop::new().unwrap(), |_| {}).unwrap()
 }

@@ -2,24 +2,32 @@
 
 use super::client::Client;
 use super::fault::Fault;
-use super::figures::Figures;
+use super::figures::{Figures, Outcome};
 use super::server::Server;
 use super::settings::Settings;
 use crate::socket::{Pair, Uplink};
+use crate::together::Turn;
 use linerate_rt::Stop;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs a test with a server of another machine.
-pub(super) fn ask(uplink: &Uplink, settings: &Settings, stop: &Stop) -> Result<Figures, String> {
-    let tested = Client::connect(settings, &uplink.site, stop).and_then(|client| client.run(|| None));
+pub(super) fn ask(uplink: &Uplink, settings: &Settings, turn: &Turn<'_>, stop: &Stop) -> Result<Figures, String> {
+    let tested = Client::connect(settings, &uplink.site, stop).and_then(|client| begin(client, turn, stop));
     tested.map(|outcome| outcome.last).map_err(|fault| fault.to_string())
+}
+
+/// Runs the test of a client that is connected, when its turn begins.
+fn begin(client: Client<'_>, turn: &Turn<'_>, stop: &Stop) -> Result<Outcome, Fault> {
+    turn.wait(stop);
+    turn.begins();
+    client.run(|| None)
 }
 
 /// Runs a test between the hosts of a pair: the first one asks. Processor time is that of each end's threads.
 ///
 /// # Errors
 /// One line: the client's reason, or where it sees only the end the server's.
-pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<Figures, String> {
+pub(super) fn measure(pair: &Pair, settings: &Settings, turn: &Turn<'_>, stop: &Stop) -> Result<Figures, String> {
     let [client, server] = &pair.sides;
     let over = Stop::new().map_err(|e| e.to_string())?;
     let said = Arc::new(Mutex::new(None));
@@ -33,7 +41,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<F
         });
         let settings =
             Settings { host: server.address.clone(), place: client.site.place().clone(), ..settings.clone() };
-        let tested = client.run(|| Client::connect(&settings, &client.site, stop)?.of_threads().run(|| None));
+        let tested = client.run(|| begin(Client::connect(&settings, &client.site, stop)?.of_threads(), turn, stop));
         over.ask(0);
         let served = serving.join().unwrap_or_else(|_| Err("the server has panicked".to_owned()));
         let outcome = tested?.map_err(|fault| match fault {

@@ -5,8 +5,9 @@ use super::measure::{ask, measure};
 use super::ring::BLOCK;
 use super::settings::{DATAGRAM, Length, PORT, Settings};
 use super::table::{Test, Transport};
-use crate::socket::{Pair, Uplink, Via, peer};
-use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
+use crate::socket::{Ends, Path};
+use crate::together::Turn;
+use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed};
 use linerate_result::{Latency, Number, Parameters, PortUsed, Repeat, Summary, Unit};
 use linerate_rt::Stop;
 use linerate_text::cut;
@@ -54,33 +55,24 @@ fn parameters() -> Vec<ParameterRow> {
 
 fn prepare(name: &str, all: &Parameters) -> Result<Job, String> {
     let test = Test::by_name(name).ok_or_else(|| format!("{name}: not built here"))?;
-    let via = word(all, "via", Via::parse, &Via::WORDS)?.unwrap_or(Via::Kernel);
+    let path = Path::of(all)?;
     let most = if test.transport == Transport::Udp { DATAGRAM } else { BLOCK };
     let bytes = |name| count(all, name, 1..=most.into(), 1).map(|n| cut(n, most));
     let mut settings = Settings::new(test, "");
     (settings.request, settings.response) = (bytes("request_bytes")?, bytes("response_bytes")?);
-    settings.length = Length::Time(cut(count(all, "seconds", 1..=TIME, 1)?, u32::MAX));
-    let mtu = cut(count(all, "mtu", 576..=65_535, 1500)?, 1500);
+    let seconds = count(all, "seconds", 1..=TIME, 1)?;
+    settings.length = Length::Time(cut(seconds, u32::MAX));
     (settings.local.cpu, settings.remote.cpu, settings.latency) = (true, true, true);
     settings.patience = Some(PATIENCE).filter(|_| test.transport == Transport::Udp);
-    if let Some(peer) = peer(all)? {
-        if via == Via::Stack {
-            return Err("peer: tests with another machine are over the kernel's sockets; leave via out".to_owned());
-        }
-        let mtu = all.contains_key("mtu").then_some(u64::from(mtu));
-        let does = format!("the kernel's sockets with the server {peer}; netperf's protocol");
-        return Ok(Job::new(does, move |stop: &Stop| {
-            let uplink = Uplink::to(peer, mtu)?;
-            let place = uplink.site.place().clone();
-            let settings = Settings { host: peer.ip().to_string(), place, ..settings };
-            Ok(told(test, &uplink.ports, &ask(&uplink, &settings, stop)?))
-        }));
-    }
-    let does = format!("{}; netperf's protocol", Pair::describe(via, mtu));
-    Ok(Job::new(does, move |stop: &Stop| {
-        let pair = Pair::new(via, PORT, mtu)?;
-        let figures = measure(&pair, &settings, stop)?;
-        Ok(told(test, &pair.ports, &figures))
+    Ok(Job::over(path, seconds, "netperf's protocol", move |ends: &Ends, turn: &Turn<'_>, stop: &Stop| {
+        let figures = match ends {
+            Ends::Pair(pair) => measure(&pair.at(turn.port(PORT)), &settings, turn, stop)?,
+            Ends::Server(peer, uplink) => {
+                let place = uplink.site.place().clone();
+                ask(uplink, &Settings { host: peer.ip().to_string(), place, ..settings }, turn, stop)?
+            }
+        };
+        Ok(told(test, ends.ports(), &figures))
     }))
 }
 

@@ -6,6 +6,7 @@ use linerate_host::{Namespace, Rtnetlink, VethPair};
 use linerate_result::PortUsed;
 use linerate_rt::net::{Net, Options};
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 /// Path between the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) struct Side {
     pub(crate) site: Site,
     pub(crate) address: String,
     /// Namespace in which its sockets are opened.
-    namespace: Option<Namespace>,
+    namespace: Option<Arc<Namespace>>,
 }
 
 impl Side {
@@ -57,7 +58,7 @@ pub(crate) struct Pair {
     pub(crate) sides: [Side; 2],
     pub(crate) ports: Vec<PortUsed>,
     /// Dropped after the namespaces' users.
-    _link: Option<VethPair>,
+    _link: Option<Arc<VethPair>>,
 }
 
 impl Pair {
@@ -82,6 +83,16 @@ impl Pair {
             Via::Kernel => Self::of_kernel(&place, mtu),
             Via::Stack => Self::of_stack(&place, mtu),
         }
+    }
+
+    /// The same hosts, with servers at another port.
+    pub(crate) fn at(&self, port: u16) -> Self {
+        let side = |side: &Side| {
+            let place = Place { port, ..side.site.place().clone() };
+            Side { site: side.site.placed(place), address: side.address.clone(), namespace: side.namespace.clone() }
+        };
+        let [a, b] = &self.sides;
+        Self { sides: [side(a), side(b)], ports: self.ports.clone(), _link: self._link.clone() }
     }
 
     fn of_kernel(place: &Place, mtu: u32) -> Result<Self, String> {
@@ -109,7 +120,7 @@ impl Pair {
         let mut sides = Vec::with_capacity(2);
         for (namespace, address) in [a, b].into_iter().zip(ADDRESSES) {
             let site = Site::open(place, None)?;
-            sides.push(Side { site, address: address.to_string(), namespace: Some(namespace) });
+            sides.push(Side { site, address: address.to_string(), namespace: Some(Arc::new(namespace)) });
         }
         Self::of(sides, ports, Some(link))
     }
@@ -139,6 +150,6 @@ impl Pair {
 
     fn of(sides: Vec<Side>, ports: [PortUsed; 2], link: Option<VethPair>) -> Result<Self, String> {
         let sides = <[Side; 2]>::try_from(sides).map_err(|_| "two hosts".to_owned())?;
-        Ok(Self { sides, ports: ports.into(), _link: link })
+        Ok(Self { sides, ports: ports.into(), _link: link.map(Arc::new) })
     }
 }

@@ -78,12 +78,7 @@ impl Wire {
         let (wrong, beside) = judged(carried, payload, value, speed);
         test.warnings.extend(beside.map(|why| format!("{}: {why}", self.name)));
         if let Some(why) = wrong.map(|why| format!("{}: {why}: the figure cannot be true", self.name)) {
-            for repeat in &mut test.repeats {
-                (repeat.valid, repeat.why_invalid) = (false, Some(why.clone()));
-            }
-            if let Some(unit) = test.value.as_ref().map(|value| value.unit.clone()) {
-                test.summarize(unit);
-            }
+            test.discard(&why);
             test.failures.push(why);
         }
     }

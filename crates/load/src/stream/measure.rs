@@ -8,6 +8,7 @@ use super::settings::Settings;
 use super::{SPEAKER, client, server};
 use crate::Output;
 use crate::socket::{Pair, Place, Site};
+use crate::together::Turn;
 use linerate_rt::Stop;
 use std::io;
 use std::net::IpAddr;
@@ -26,6 +27,8 @@ pub(super) struct Measured {
     /// Bytes sent and received, of all streams.
     pub(super) sent: u64,
     pub(super) received: u64,
+    /// Streams in their order: true if the client sends by it, and the bytes that arrived.
+    pub(super) streams: Vec<(bool, u64)>,
     /// Seconds in which they were received.
     pub(super) seconds: f64,
     pub(super) retransmits: u64,
@@ -58,10 +61,16 @@ pub(super) fn config(place: &Place, part: Part) -> Config {
 ///
 /// # Errors
 /// One line, in iperf3's words.
-pub(super) fn ask(site: &Site, server: IpAddr, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
+pub(super) fn ask(
+    site: &Site,
+    server: IpAddr,
+    settings: &Settings,
+    turn: &Turn<'_>,
+    stop: &Stop,
+) -> Result<Measured, String> {
     let settings = settings.clone();
     let asked = Asked { host: server.to_string(), port: 0, patience: Some(PATIENCE), login: None, settings };
-    let mut report = Kept::default();
+    let mut report = Kept::of(turn, stop);
     let asks = config(site.place(), Part::Client(Box::new(asked.clone())));
     client::test(&asks, &asked, None, site, stop, &silent(stop), &mut report).map_err(|fault| fault.to_string())?;
     figures(report)
@@ -71,7 +80,7 @@ pub(super) fn ask(site: &Site, server: IpAddr, settings: &Settings, stop: &Stop)
 ///
 /// # Errors
 /// One line: iperf3's words, where it has some.
-pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<Measured, String> {
+pub(super) fn measure(pair: &Pair, settings: &Settings, turn: &Turn<'_>, stop: &Stop) -> Result<Measured, String> {
     let [client, server] = &pair.sides;
     let over = Stop::new().map_err(|e| e.to_string())?;
     let (ready, listening) = sync_channel(1);
@@ -91,7 +100,7 @@ pub(super) fn measure(pair: &Pair, settings: &Settings, stop: &Stop) -> Result<M
         });
         // It listens, or has failed.
         let _ = listening.recv_timeout(PATIENCE);
-        let mut report = Kept::default();
+        let mut report = Kept::of(turn, stop);
         let tested = client.run(|| {
             let output = silent(stop);
             client::test(&asks, &asked, None, &client.site, stop, &output, &mut report)
@@ -115,12 +124,13 @@ pub(super) fn silent(stop: &Stop) -> Arc<Output> {
     Arc::new(Output::new(SPEAKER, Box::new(io::sink()), Box::new(io::sink()), stop))
 }
 
-fn figures(kept: Kept) -> Result<Measured, String> {
-    let (_, summary) = kept.summary.ok_or("the test has no summary")?;
+fn figures(kept: Kept<'_>) -> Result<Measured, String> {
+    let (infos, summary) = kept.summary.ok_or("the test has no summary")?;
     let sum = |of: fn(&Total) -> u64| summary.totals.iter().map(of).sum::<u64>();
     Ok(Measured {
         sent: sum(|total| total.sent),
         received: sum(|total| total.received),
+        streams: infos.iter().zip(&summary.totals).map(|(info, total)| (info.sends, total.received)).collect(),
         seconds: summary.receiver_seconds,
         retransmits: sum(|total| total.retransmits),
         datagrams: sum(|total| total.packets_sent),

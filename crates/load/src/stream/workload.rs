@@ -2,8 +2,9 @@
 
 use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
-use crate::socket::{Pair, Uplink, Via, Wire, peer};
-use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed, word};
+use crate::socket::{Ends, Path, Via, Wire};
+use crate::together::{Turn, fairness};
+use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
 
@@ -29,14 +30,19 @@ const UDP: Kind =
     Kind { name: "UDP_STREAM", transport: Transport::Udp, direction: Direction::Forward, zero_copy: false };
 
 /// Figures of TCP, and of UDP.
-const TCP_REPORTS: &[(&str, Unit)] =
-    &[("throughput", Unit::BitsPerSecond), ("cpu", Unit::PerCent), ("cpu_remote", Unit::PerCent)];
+const TCP_REPORTS: &[(&str, Unit)] = &[
+    ("throughput", Unit::BitsPerSecond),
+    ("cpu", Unit::PerCent),
+    ("cpu_remote", Unit::PerCent),
+    ("fairness", Unit::Ratio),
+];
 const UDP_REPORTS: &[(&str, Unit)] = &[
     ("throughput", Unit::BitsPerSecond),
     ("cpu", Unit::PerCent),
     ("cpu_remote", Unit::PerCent),
     ("offered", Unit::BitsPerSecond),
     ("lost", Unit::PerCent),
+    ("fairness", Unit::Ratio),
 ];
 
 macro_rules! row {
@@ -71,7 +77,7 @@ fn parameters() -> Vec<ParameterRow> {
 }
 
 fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
-    let via = word(all, "via", Via::parse, &Via::WORDS)?.unwrap_or(Via::Kernel);
+    let path = Path::of(all)?;
     let udp = kind.transport == Transport::Udp;
     let (least, most) = if udp { (LEAST_DATAGRAM, DATAGRAM) } else { (1, BLOCK) };
     if !all.contains_key("io_bytes") {
@@ -90,32 +96,24 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
         wide_counters: udp,
         ..Settings::default()
     };
-    if let Some(peer) = peer(all)? {
-        if via == Via::Stack {
-            return Err("peer: tests with another machine are over the kernel's sockets; leave via out".to_owned());
-        }
-        let mtu = all.contains_key("mtu").then(|| count(all, "mtu", 576..=65_535, 0)).transpose()?;
-        let does = format!("the kernel's sockets with the server {peer}; iperf3's protocol for {} s", settings.time);
-        return Ok(Job::new(does, move |stop: &Stop| {
-            let uplink = Uplink::to(peer, mtu)?;
-            let wire = Wire::watch(&uplink.ports);
-            let measured = ask(&uplink.site, peer.ip(), &settings, stop)?;
-            let mut test = test(kind, &uplink.ports, &measured);
-            wire.judge(&mut test);
-            Ok(test)
-        }));
-    }
-    let mtu = u32::try_from(count(all, "mtu", 576..=65_535, 1500)?).unwrap_or(1500);
-    if udp && settings.window > 0 && via == Via::Stack {
+    if udp && settings.window > 0 && matches!(path, Path::Pair(Via::Stack, _)) {
         return Err(
             "window: linerate's own stack has queues of datagrams of one size; give 0, or leave it out".to_owned()
         );
     }
-    let does = format!("{}; iperf3's protocol for {} s", Pair::describe(via, mtu), settings.time);
-    Ok(Job::new(does, move |stop: &Stop| {
-        let pair = Pair::new(via, PORT, mtu)?;
-        let measured = measure(&pair, &settings, stop)?;
-        Ok(test(kind, &pair.ports, &measured))
+    let (seconds, speaks) = (settings.time, format!("iperf3's protocol for {} s", settings.time));
+    Ok(Job::over(path, seconds, &speaks, move |ends: &Ends, turn: &Turn<'_>, stop: &Stop| match ends {
+        Ends::Pair(pair) => {
+            let measured = measure(&pair.at(turn.port(PORT)), &settings, turn, stop)?;
+            Ok(test(kind, &pair.ports, &measured))
+        }
+        Ends::Server(peer, uplink) => {
+            let wire = Wire::watch(&uplink.ports);
+            let measured = ask(&uplink.site, peer.ip(), &settings, turn, stop)?;
+            let mut test = test(kind, &uplink.ports, &measured);
+            wire.judge(&mut test);
+            Ok(test)
+        }
     }))
 }
 
@@ -142,6 +140,9 @@ fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {
     for (name, cpu) in [("cpu", here), ("cpu_remote", there)] {
         test.further.insert(name.to_owned(), Summary::once(cpu.total, Unit::PerCent));
     }
+    if let Some(fairness) = fairness_of(&measured.streams) {
+        test.further.insert("fairness".to_owned(), Summary::once(fairness, Unit::Ratio));
+    }
     test.counters.add(None, "bytes sent", measured.sent);
     test.counters.add(None, "bytes received", measured.received);
     if kind.transport == Transport::Udp {
@@ -154,6 +155,14 @@ fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {
         test.counters.add(None, "segments sent again", measured.retransmits);
     }
     test
+}
+
+/// Fairness among the streams of one direction, of the direction in which it is less; none if there is only one stream in each.
+fn fairness_of(streams: &[(bool, u64)]) -> Option<f64> {
+    let of = |way: bool| {
+        fairness(&streams.iter().filter(|(sends, _)| *sends == way).map(|(_, bytes)| *bytes as f64).collect::<Vec<_>>())
+    };
+    [of(true), of(false)].into_iter().flatten().reduce(f64::min)
 }
 
 /// Rates up to each time.
