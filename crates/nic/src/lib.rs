@@ -35,15 +35,14 @@ mod rule;
 mod saved;
 
 pub use adapter::{
-    ClassWeights, ClassWeightsError, Control, Count, FRAMING, FilterHits, Inside, MAX_INTERFACES, MAX_MTU, MIN_MTU,
-    Nic, NicConfig, NicError, NicQueue, NicRx, NicTx, PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters,
-    ViSettings, on_the_wire,
+    Control, Count, FRAMING, FilterHits, Inside, MAX_INTERFACES, MAX_MTU, MIN_MTU, Nic, NicConfig, NicError, NicQueue,
+    NicRx, NicTx, PARAMETERS, Parameter, RxFrame, RxLedger, RxMeta, ViCounters, ViSettings, on_the_wire,
 };
 pub use flags::{AdapterFlags, Change, FLAGS, Flag, FlagError, Flags, PUBLISHED};
 pub use guests::{
     Fate, GuestCounters, GuestLedger, GuestPolicy, Guests, InterfaceReport, UplinkReport, adapter_for_guests,
     setting_of,
 };
-pub use linerate_offload::Rule;
+pub use linerate_offload::{ClassTable, Rule};
 pub use rule::{RuleError, parse_rule, rule_text};
 pub use saved::{Saved, SavedError};

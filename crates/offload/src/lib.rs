@@ -22,7 +22,7 @@ pub use checksum::{
     ChecksumError, Verdict, closed, complete_checksum, fill_checksums, fill_ipv4_checksum, pseudo_header, requested,
     seems_open, verify_checksums, verify_parsed,
 };
-pub use class::TrafficClass;
+pub use class::{ClassTable, ClassTableError, Selection, TrafficClass};
 use fc::fc_hash;
 pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, verify_fc_crc};
 pub use headers::{Headers, Ip, Version};

@@ -16,7 +16,7 @@ use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_host::shell::word;
 use linerate_load::resolve;
-use linerate_nic::{ClassWeights, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
+use linerate_nic::{ClassTable, Control, FlagError, Nic, NicConfig, NicError, Saved, SavedError, ViSettings};
 use linerate_port::open;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -232,7 +232,7 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
     }
     let nic = adapter(port)?;
     let control = nic.control();
-    let fresh = Fresh { interface: control.settings(0)?, classes: control.class_weights() };
+    let fresh = Fresh { interface: control.settings(0)?, classes: control.classes() };
     let mut all = Vec::new();
     if forget {
         // Words that cannot be applied any more are forgotten as well.
@@ -269,12 +269,12 @@ fn set(port: &str, words: &[String]) -> Result<String, Trouble> {
 /// Settings of a new adapter.
 struct Fresh {
     interface: ViSettings,
-    classes: ClassWeights,
+    classes: ClassTable,
 }
 
 impl Fresh {
     fn restore(&self, control: &Control) -> Result<(), NicError> {
-        control.set_class_weights(self.classes.clone());
+        control.set_classes(self.classes);
         control.change(0, |settings| *settings = self.interface.clone())
     }
 }

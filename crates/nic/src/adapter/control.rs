@@ -1,13 +1,12 @@
 //! Settings and counters from any thread.
 
-use super::classes::{ClassWeights, MAX_WEIGHT};
 use super::count::{RxLedger, ViCounters};
 use super::demux::{MAX_TYPES, named};
 use super::settings::{Shared, ViSettings};
 use super::tx::Down;
 use super::{MAX_MTU, MIN_MTU};
 use crate::flags::{FlagError, Flags};
-use linerate_offload::SteerError;
+use linerate_offload::{ClassTable, Selection, SteerError};
 use linerate_port::{Filter, Info, Link, Port};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -55,7 +54,7 @@ pub enum NicError {
     #[error("vlan {0} will not do; give 1 to 4094")]
     Vlan(u16),
     /// A weight beyond the limits.
-    #[error("weight {0} will not do; give 1 to {MAX_WEIGHT}")]
+    #[error("weight {0} will not do; give 1 to {most}", most = Selection::MAX_WEIGHT)]
     Weight(u32),
     /// A rate of nothing.
     #[error("a rate of {0} bit/s will not do; give at least 1000, or none")]
@@ -223,14 +222,14 @@ impl Control {
         })
     }
 
-    /// Weights of the adapter's traffic classes.
+    /// The adapter's traffic classes.
     #[must_use]
-    pub fn class_weights(&self) -> ClassWeights {
-        self.shared.now().classes.clone()
+    pub fn classes(&self) -> ClassTable {
+        self.shared.now().classes
     }
 
     /// Changes the adapter's traffic classes, all of them; they are in force with each queue's next sync.
-    pub fn set_class_weights(&self, classes: ClassWeights) {
+    pub fn set_classes(&self, classes: ClassTable) {
         self.shared.replace_classes(classes);
     }
 
@@ -260,7 +259,7 @@ impl Control {
         if let Some(vid) = settings.vlans.iter().find(|vid| !(1..=4094).contains(*vid)) {
             return Err(NicError::Vlan(*vid));
         }
-        if !(1..=MAX_WEIGHT).contains(&settings.weight) {
+        if !(1..=Selection::MAX_WEIGHT).contains(&settings.weight) {
             return Err(NicError::Weight(settings.weight));
         }
         match settings.rate.filter(|rate| *rate < 1000) {

@@ -6,7 +6,6 @@
 
 mod batch;
 mod cap;
-mod classes;
 mod control;
 mod count;
 mod demux;
@@ -21,7 +20,6 @@ mod tx;
 mod work;
 
 pub use cap::{FRAMING, on_the_wire};
-pub use classes::{ClassWeights, ClassWeightsError};
 pub use control::{Control, NicError};
 pub use count::{Count, RxLedger, ViCounters};
 pub use filters::FilterHits;

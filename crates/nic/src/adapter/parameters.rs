@@ -1,12 +1,11 @@
 //! An adapter's parameters by sysctl-like names, each with its documented default beside what it is.
 
 use super::batch::SLOTS;
-use super::classes::ClassWeights;
 use super::control::{Control, NicError};
 use super::rx::LRO;
 use super::settings::ViSettings;
 use crate::flags::FLAGS;
-use linerate_offload::{HashTypes, Rss, SYMMETRIC_KEY};
+use linerate_offload::{ClassTable, HashTypes, Rss, SYMMETRIC_KEY};
 use linerate_port::Info;
 use linerate_text::{colons, nearest, power, short, whole};
 use linerate_wire::Priority;
@@ -30,7 +29,7 @@ enum Owner {
     /// The interface alone.
     Interface { actual: fn(&ViSettings) -> String, set: fn(&mut ViSettings, &str) -> Option<()> },
     /// The adapter: all interfaces have it in common.
-    Adapter { actual: fn(&ClassWeights) -> String, set: fn(&str) -> Option<ClassWeights> },
+    Adapter { actual: fn(&ClassTable) -> String, set: fn(&str) -> Option<ClassTable> },
 }
 
 /// All of them.
@@ -117,9 +116,9 @@ pub const PARAMETERS: &[Parameter] = &[
     Parameter {
         name: "tx.class_weights",
         about: "shares of the link of the adapter's traffic classes against each other, the first for class 0: 1 to 8 \
-                numbers of 1 to 1000, with commas between",
+                numbers of 1 to 1000, strict (before all of lower numbers) or rest, with commas between",
         default: "1",
-        of: Owner::Adapter { actual: ClassWeights::to_string, set: |value| value.parse().ok() },
+        of: Owner::Adapter { actual: ClassTable::to_string, set: |value| value.parse().ok() },
     },
     Parameter {
         name: "rx.ring_size",
@@ -214,7 +213,7 @@ impl Control {
     /// # Errors
     /// [`NicError::NoInterface`].
     pub fn parameters(&self, vi: usize) -> Result<Vec<(&'static Parameter, String)>, NicError> {
-        let (settings, classes) = (self.settings(vi)?, self.class_weights());
+        let (settings, classes) = (self.settings(vi)?, self.classes());
         let actual = |row: &Parameter| match row.of {
             Owner::Port(actual) => actual(self.port()),
             Owner::Interface { actual, .. } => actual(&settings),
@@ -250,7 +249,7 @@ impl Control {
             }
             Owner::Adapter { set, .. } => {
                 self.settings(vi)?;
-                self.set_class_weights(set(value).ok_or_else(will_not_do)?);
+                self.set_classes(set(value).ok_or_else(will_not_do)?);
                 Ok(())
             }
         }

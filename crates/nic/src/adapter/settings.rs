@@ -2,13 +2,12 @@
 //! one number, the generation, once a batch, and fetch the settings anew when it has changed.
 
 use super::cap::Bucket;
-use super::classes::ClassWeights;
 use super::count::{LedgerCells, ViCells};
 use super::demux::Demux;
 use super::filters::{Filters, in_force};
 use super::share::Part;
 use crate::flags::{AdapterFlags, Flags};
-use linerate_offload::{Rss, Steering};
+use linerate_offload::{ClassTable, Rss, Steering};
 use linerate_wire::{EtherType, Priority};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +36,7 @@ pub struct ViSettings {
     pub flags: AdapterFlags,
     /// Most that it may send, in bit/s on the wire: framing of 24 bytes a frame included.
     pub rate: Option<u64>,
-    /// Its 802.1Q priority, which chooses its traffic class ([`ClassWeights`]). It is the interface's: tags of single
+    /// Its 802.1Q priority, which chooses its traffic class ([`ClassTable`]). It is the interface's: tags of single
     /// frames, with other priorities, change nothing in how the link is shared.
     pub priority: Priority,
     /// Its share of what its traffic class has of the link when there is not enough for all: 1 to 1000, against the
@@ -66,14 +65,14 @@ impl ViSettings {
 /// All interfaces' settings, and the adapter's, as the threads use them.
 pub(crate) struct Compiled {
     pub(crate) vis: Vec<ViSettings>,
-    pub(crate) classes: ClassWeights,
+    pub(crate) classes: ClassTable,
     pub(crate) demux: Demux,
     /// Receive filters of the adapter; None: there are none.
     pub(crate) filters: Option<Arc<Filters>>,
 }
 
 impl Compiled {
-    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassWeights, filters: Option<Arc<Filters>>) -> Self {
+    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassTable, filters: Option<Arc<Filters>>) -> Self {
         Self { demux: Demux::new(&vis), vis, classes, filters }
     }
 
@@ -109,7 +108,7 @@ impl Shared {
             cells: (0..queues).map(cells).collect(),
             buckets: vis.iter().map(|_| Bucket::default()).collect(),
             generation: AtomicU64::new(1),
-            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassWeights::default(), None))),
+            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassTable::default(), None))),
         }
     }
 
@@ -129,13 +128,13 @@ impl Shared {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let mut vis = compiled.vis.clone();
         let done = change(&mut vis)?;
-        *compiled = Arc::new(Compiled::new(vis, compiled.classes.clone(), compiled.filters.clone()));
+        *compiled = Arc::new(Compiled::new(vis, compiled.classes, compiled.filters.clone()));
         self.generation.fetch_add(1, Ordering::Release);
         Ok(done)
     }
 
-    /// Puts other weights of the traffic classes in force.
-    pub(crate) fn replace_classes(&self, classes: ClassWeights) {
+    /// Puts other traffic classes in force.
+    pub(crate) fn replace_classes(&self, classes: ClassTable) {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         *compiled = Arc::new(Compiled::new(compiled.vis.clone(), classes, compiled.filters.clone()));
         self.generation.fetch_add(1, Ordering::Release);
@@ -146,7 +145,7 @@ impl Shared {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let mut filters = compiled.filters.as_deref().cloned().unwrap_or_default();
         let done = change(&mut filters)?;
-        let (vis, classes) = (compiled.vis.clone(), compiled.classes.clone());
+        let (vis, classes) = (compiled.vis.clone(), compiled.classes);
         *compiled = Arc::new(Compiled::new(vis, classes, in_force(filters)));
         self.generation.fetch_add(1, Ordering::Release);
         Ok(done)

@@ -65,7 +65,7 @@ impl NicTx {
             port,
             cells: shared.cells[queue].clone(),
             seen: 0,
-            share: Share::new(&settings.classes, &[]),
+            share: Share::new(settings.classes, &[]),
             alone: false,
             quick: 0,
             frames: 0,
@@ -93,7 +93,7 @@ impl NicTx {
         self.count();
         self.port.sync();
         if !self.alone {
-            self.share.tick(now);
+            self.share.tick(now, self.port.ring.outstanding() == 0);
         }
         self.follow();
     }
@@ -139,6 +139,17 @@ impl NicTx {
     pub fn due(&self, vi: usize) -> Option<u64> {
         let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
         (due > self.now).then_some(due)
+    }
+
+    /// An interface has nothing more to send at the moment: nobody waits for it once the port has no frames either. Who
+    /// cannot tell says nothing, and is waited for a while after each refusal.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[inline]
+    pub fn drained(&mut self, vi: usize) {
+        debug_assert!(vi < self.vis.len());
+        self.share.drained(vi);
     }
 
     /// Time at which the first interface may send again of those of which a frame was refused by their rate, in nanoseconds of the
@@ -199,8 +210,8 @@ impl NicTx {
         self.settings = self.shared.now();
         let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
         let parts = self.settings.parts();
-        if !self.share.has(&self.settings.classes, &parts) {
-            self.share = Share::new(&self.settings.classes, &parts);
+        if !self.share.has(self.settings.classes, &parts) {
+            self.share = Share::new(self.settings.classes, &parts);
         }
         self.alone = parts.len() == 1;
         let vis = self.settings.vis.iter().map(|vi| {
@@ -373,7 +384,7 @@ impl NicTx {
         let Self { port, vis, share, alone, shared, cells, now, uncounted, capped, .. } = self;
         let (cells, vi_state) = (&cells.vis[vi], &mut vis[vi]);
         let mut writer = SlotWriter::new(&mut port.ring, u32::MAX);
-        let (mut sent, mut bytes) = (0, 0);
+        let (mut sent, mut bytes, mut no_room, mut over_rate) = (0, 0, false, false);
         // Bytes that were taken from the interface's credit, and those that it may send before it is asked again.
         let (mut paid, mut credit) = (0, if *alone { u64::MAX } else { share.credit(vi) });
         while let Some(len) = frames.next_len() {
@@ -389,12 +400,13 @@ impl NicTx {
             }
             if !quick {
                 if len > writer.room() {
-                    share.refused(vi);
+                    no_room = true;
                     break;
                 }
                 if vi_state.cap.is_some_and(|cap| !shared.buckets[vi].take(cap, *now, on_the_wire(len))) {
                     cells.add(Count::TxCapped, 1);
                     *capped |= 1 << vi;
+                    over_rate = true;
                     break;
                 }
             }
@@ -407,6 +419,11 @@ impl NicTx {
         writer.commit();
         if !*alone {
             share.take(vi, bytes - paid);
+            match (no_room, over_rate) {
+                (true, _) => share.refused(vi),
+                (_, true) => share.gone(vi),
+                _ => {}
+            }
             *uncounted |= 1 << vi;
         }
         (vi_state.frames, vi_state.bytes) = (vi_state.frames + sent as u64, vi_state.bytes + bytes);
@@ -584,6 +601,7 @@ impl NicTx {
             self.capped = self.capped & !(1 << vi) | ViSet::from(!may) << vi;
             if !may {
                 self.cells(vi).add(Count::TxCapped, 1);
+                self.share.gone(vi);
                 return false;
             }
         }

@@ -44,6 +44,9 @@ impl Guests {
                     worked |= self.take(vi, &mut seat, queue);
                 }
             }
+            if !seat.blocked {
+                self.tx.drained(vi);
+            }
             if let Some(due) = self.tx.due(vi).filter(|_| seat.blocked) {
                 seat.rests = due + self.tx.slack(vi);
             }

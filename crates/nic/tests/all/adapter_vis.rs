@@ -1,9 +1,9 @@
 //! Many virtual interfaces on one adapter: the receivers of each frame, the transmit rates, and the counters.
 
-use crate::common::{A, Kind, pair, payload, queues, send};
+use crate::common::{A, B, Kind, pair, payload, queues, send};
 use linerate_nic::Nic;
 use linerate_nic::{Control, Count, Flags, NicConfig, NicError, NicQueue, on_the_wire};
-use linerate_offload::{Frames, Sink};
+use linerate_offload::{ClassTable, Frames, Prepared, Selection, Sink};
 use linerate_port::open;
 
 fn many(interfaces: usize) -> NicConfig {
@@ -309,6 +309,59 @@ fn the_link_is_shared_by_class_and_then_by_weight() {
     }
     let [tagged, plain] = [0, 1].map(|vi| nics[0].control().counters(vi).unwrap().of(Count::TxBytes));
     assert!(plain.abs_diff(9 * tagged) < (plain + tagged) / 20, "{tagged} and {plain}");
+}
+
+/// Strict classes first, then shares by bytes, of super-frames of 64 KiB and frames of 60 bytes; a table that is changed is obeyed
+/// from the next sync on, and who has nothing to send leaves its share to the others.
+#[test]
+fn strict_classes_go_first_and_others_have_their_shares_whatever_the_frames() {
+    let mut nics = pair(",slots=64", &many(3), &many(1));
+    let [mut a, mut b] = queues(&mut nics);
+    let control = nics[0].control();
+    nics[1].control().change(0, |vi| vi.promiscuous = true).unwrap();
+    for (vi, priority) in [(0, "0"), (1, "1"), (2, "7")] {
+        control.set_parameter(vi, "tx.priority", priority).unwrap();
+    }
+    let whole = Kind::Tcp4.frame(B, &payload(1000), 1);
+    let headers = Prepared::new(&whole[..Kind::Tcp4.shape().headers]).unwrap();
+    let (body, small) = (payload(65_000), [1; 60]);
+    let bytes = || [0, 1, 2].map(|vi| control.counters(vi).unwrap().of(Count::TxBytes));
+    let (mut now, mut before) = (0, [0; 3]);
+    for (shares, active) in
+        [([70, 30], [true; 3]), ([20, 80], [true; 3]), ([20, 80], [true, false, true]), ([90, 10], [false, true, true])]
+    {
+        let mut selection = [Selection::Strict; 8];
+        (selection[0], selection[1]) = (Selection::Share(shares[0]), Selection::Share(shares[1]));
+        control.set_classes(ClassTable::new([0, 1, 2, 2, 2, 2, 2, 7], selection, 0).unwrap());
+        let mut urgent = 0;
+        for _ in 0..10_000 {
+            now += 1000;
+            a.tx.sync(now);
+            urgent += 1;
+            for _ in 0..2 {
+                while active[0] && a.tx.send_prepared(0, &headers, &[&body], 1460) {}
+                while active[1] && a.tx.send(1, &small, &[], None) {}
+                while urgent > 0 && a.tx.send(2, &[2; 1000], &[], None) {
+                    urgent -= 1;
+                }
+            }
+            a.tx.sync(now);
+            for _ in 0..2 {
+                b.rx.poll(now);
+                b.rx.receive(0, usize::MAX, |_| ());
+            }
+        }
+        let all = bytes();
+        let sent: [u64; 3] = std::array::from_fn(|vi| all[vi] - before[vi]);
+        before = all;
+        assert!(sent[2] >= 1000 * 9_990, "{shares:?}: the strict one waits for nobody: {sent:?}");
+        let both = sent[0] + sent[1];
+        let wanted =
+            if active[0] && active[1] { both * u64::from(shares[0]) / 100 } else { both * u64::from(active[0]) };
+        assert!(sent[0].abs_diff(wanted) <= both / 100 + 2 * 65_000, "{shares:?} {active:?}: {sent:?}, not {wanted}");
+        let least = if active[0] { 65_000 * 10_000 / 2 } else { 60 * 10_000 * 50 };
+        assert!(both >= least || active == [true; 3], "{active:?}: nobody waits for who has nothing: {sent:?}");
+    }
 }
 
 /// An interface that found no room, and then has nothing more to send, is waited for a moment only.

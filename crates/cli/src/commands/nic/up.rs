@@ -8,7 +8,7 @@ use clap::Args;
 use linerate_load::ports::{Links, forwarded, lines};
 use linerate_load::resolve;
 use linerate_load::vis::{AdapterJob, serve};
-use linerate_nic::{ClassWeights, GuestLedger, MAX_INTERFACES, Saved, adapter_for_guests};
+use linerate_nic::{ClassTable, GuestLedger, MAX_INTERFACES, Saved, adapter_for_guests};
 use linerate_port::switch::Listener;
 use linerate_rt::control::{Server, callee};
 use linerate_rt::{WaitMode, raise_descriptors};
@@ -23,10 +23,11 @@ pub(super) struct Up {
     /// Virtual interfaces 0 to N-1, besides those that are saved (`linerate nic vi add`).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MAX_INTERFACES as u64))]
     vis: Option<u64>,
-    /// Weights of the traffic classes, the first for class 0: 1 to 8 numbers of 1 to 1000, with commas between. An
-    /// interface's tx.priority chooses its class; shares are within a class.
+    /// Weights of the traffic classes, the first for class 0: 1 to 8 numbers of 1 to 1000, with commas between; strict is
+    /// before all of lower numbers, rest has what they leave. An interface's tx.priority chooses its class; shares are
+    /// within a class.
     #[arg(long, value_name = "WEIGHTS")]
-    class_weights: Option<ClassWeights>,
+    class_weights: Option<ClassTable>,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -53,7 +54,7 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     lines(&port).iter().for_each(|line| output.remark("main", 90, line));
     let mut nic = adapter_for_guests(port)?;
     let control = nic.control();
-    arguments.class_weights.iter().for_each(|weights| control.set_class_weights(weights.clone()));
+    arguments.class_weights.iter().for_each(|classes| control.set_classes(*classes));
     let mut guests = asked::guests(&mut nic)?;
     asked::apply_saved(&mut guests, &Saved::load()?, &key)?;
     let several = usize::try_from(arguments.vis.unwrap_or(0)).unwrap_or(0);
