@@ -4,12 +4,12 @@
 use super::config::Asked;
 use super::flow::{Counters, Flow, Times};
 use super::lane::{Lanes, Outcome, Receiving, Sending, Work};
-use super::link::{Dialled, Options, Socket};
+use super::link::Dialled;
 use super::protocol::{Amount, Ask, Request, Stamp};
 use super::report::{ClientSettings, Connected, EndSettings, Reporter};
 use super::server::Back;
 use super::settings::{IDLE, Limit, Rate, SLOP, Settings, Transport};
-use crate::socket::{Site, addresses};
+use crate::socket::{Options, Site, Socket, addresses, given};
 use linerate_rt::{Moves, Stop, monotonic_ns, wall};
 use std::fs::File;
 use std::net::SocketAddr;
@@ -76,13 +76,13 @@ fn time(limit: Limit) -> Option<Duration> {
 fn connect(site: &Site, asked: &Asked, server: SocketAddr, reporter: &Reporter) -> Result<Vec<Stream>, String> {
     let (settings, form, place) = (&asked.settings, &reporter.form, site.place());
     let options = Options {
-        send: settings.window,
-        receive: 0,
-        mss: settings.mss,
+        send: given(settings.window),
+        segment: given(settings.mss),
         no_delay: settings.no_delay,
-        tos: settings.tos,
-        ttl: settings.ttl,
+        service: given(settings.tos),
+        hops: given(settings.ttl),
         congestion: settings.congestion.clone(),
+        ..Options::default()
     };
     let (mut streams, mut times) = (Vec::new(), Vec::new());
     for n in 0..settings.streams {
@@ -124,7 +124,7 @@ fn connect(site: &Site, asked: &Asked, server: SocketAddr, reporter: &Reporter) 
             socket: socket.number(),
             version: None,
             tos: settings.tos,
-            tcp: socket.tcp().map(|tcp| (tcp, socket.segment())),
+            tcp: socket.info(),
             took: (settings.transport == Transport::Tcp).then_some(took),
             dated: true,
         });

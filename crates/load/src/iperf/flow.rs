@@ -1,7 +1,8 @@
 //! Flow: the data of one direction at one socket, with counters that its lane writes and reports read.
 
-use super::link::{Socket, Tcp};
 use super::protocol::{Receipt, Spread};
+use crate::socket::sys::TcpInfo;
+use crate::socket::{Socket, TcpStream};
 use linerate_rt::Moves;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -83,13 +84,13 @@ pub(super) struct Figures {
     /// Jitter at present, seconds.
     pub(super) jitter: f64,
     /// State of the connection at present; retransmits count.
-    pub(super) tcp: Option<Tcp>,
+    pub(super) tcp: Option<TcpInfo>,
     pub(super) times: Spread,
 }
 
 impl Flow {
     pub(super) fn is_udp(&self) -> bool {
-        matches!(*self.socket, Socket::Udp(_))
+        self.socket.tcp().is_none()
     }
 
     pub(super) fn ends(&self) -> Ends {
@@ -114,7 +115,7 @@ impl Flow {
             lost: counters.lost.load(Relaxed),
             out_of_order: counters.out_of_order.load(Relaxed),
             jitter: f64::from_bits(counters.jitter.load(Relaxed)),
-            tcp: self.socket.tcp().filter(|_| self.sends),
+            tcp: self.socket.tcp().filter(|_| self.sends).and_then(TcpStream::info),
             times: times.unwrap_or_default(),
         }
     }
@@ -200,7 +201,7 @@ impl Figures {
     /// Figures since an earlier reading; those that do not count are the present ones.
     pub(super) fn since(self, before: &Self) -> Self {
         let less = u64::saturating_sub;
-        let tcp = self.tcp.map(|tcp| Tcp {
+        let tcp = self.tcp.map(|tcp| TcpInfo {
             retransmits: less(tcp.retransmits, before.tcp.map_or(0, |before| before.retransmits)),
             ..tcp
         });
@@ -232,7 +233,7 @@ impl Figures {
             lost: self.lost + other.lost,
             out_of_order: self.out_of_order + other.out_of_order,
             jitter: 0.0,
-            tcp: self.tcp.or(other.tcp).map(|tcp| Tcp { retransmits, ..tcp }),
+            tcp: self.tcp.or(other.tcp).map(|tcp| TcpInfo { retransmits, ..tcp }),
             times: Spread::default(),
         }
     }
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn figures_of_an_interval_are_differences_and_sums_are_sums() {
-        let tcp = |retransmits| Some(Tcp { cwnd: 9, rtt: 8, rttvar: 7, retransmits });
+        let tcp = |retransmits| Some(TcpInfo { cwnd: 9, rtt: 8, rttvar: 7, retransmits, ..TcpInfo::default() });
         let before = Figures { bytes: 10, lost: 3, jitter: 0.5, tcp: tcp(2), ..Figures::default() };
         let now = Figures { bytes: 15, lost: 2, jitter: 0.25, tcp: tcp(5), ..Figures::default() };
         let since = now.since(&before);

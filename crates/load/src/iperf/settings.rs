@@ -2,15 +2,9 @@
 
 use super::protocol::{Ask, Burst, Request};
 use crate::socket::Pace;
+pub use crate::socket::Transport;
 use std::path::PathBuf;
 use std::time::Duration;
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    #[default]
-    Tcp,
-    Udp,
-}
 
 /// End of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Reasons why a test fails.
 
 use super::protocol::Malformed;
+use crate::socket::Refused;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -63,6 +64,12 @@ fn reason(errno: i32) -> String {
         // netserver's number for a test that it does not know.
         998 => "the server does not know this test".to_owned(),
         errno => io::Error::from_raw_os_error(errno).to_string(),
+    }
+}
+
+impl From<Refused> for Fault {
+    fn from(Refused { row, error, .. }: Refused) -> Self {
+        Self::Option { what: row.words.2, error }
     }
 }
 

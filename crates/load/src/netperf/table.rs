@@ -1,5 +1,6 @@
 //! The tests: one row each.
 
+pub use crate::socket::Transport;
 use std::net::SocketAddr;
 
 /// A test, from the client's side.
@@ -17,12 +18,6 @@ pub struct Test {
     /// True if the data are a file's, sent without a copy.
     pub file: bool,
     pub about: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
-    Tcp,
-    Udp,
 }
 
 /// All tests, in the order of help.

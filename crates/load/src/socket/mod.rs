@@ -3,7 +3,9 @@
 //!
 //! A load asks its [`Site`] for sockets and does not know whose they are, but for options that only the kernel has.
 
+mod either;
 mod flow;
+mod options;
 mod pace;
 mod page;
 mod pair;
@@ -15,7 +17,10 @@ mod tcp;
 mod udp;
 mod uplink;
 
+pub(crate) use either::Socket;
+pub use either::Transport;
 pub use flow::{acknowledges, connect_from};
+pub(crate) use options::{Options, Refused, Sizes, given};
 pub(crate) use pace::Pace;
 pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};

@@ -219,16 +219,6 @@ impl TcpStream {
         }
     }
 
-    pub(crate) fn set_congestion(&self, name: &str) -> io::Result<()> {
-        match self {
-            Self::Kernel(stream) => sys::set_congestion(stream.as_fd(), name),
-            Self::Own(stream, _) => {
-                stream.set_congestion(algorithm(name)?);
-                Ok(())
-            }
-        }
-    }
-
     pub(crate) fn congestion(&self) -> Option<String> {
         match self {
             Self::Kernel(stream) => sys::congestion(stream.as_fd()).ok(),

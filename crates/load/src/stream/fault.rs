@@ -2,6 +2,7 @@
 
 use super::login::Refusal;
 use super::protocol::Malformed;
+use crate::socket::Refused;
 use std::io;
 use std::time::Duration;
 use thiserror::Error;
@@ -128,6 +129,13 @@ fn told(code: u32, errno: i32) -> String {
     let words = words.unwrap_or_else(|| format!("int_errno={code}"));
     // With a login that it refuses, iperf3 sends the system's number of something before.
     if errno == 0 || code == UNAUTHORIZED { words } else { format!("{words}: {}", io::Error::from_raw_os_error(errno)) }
+}
+
+impl From<Refused> for Fault {
+    fn from(Refused { row, error, .. }: Refused) -> Self {
+        let (what, code) = row.words.0;
+        Self::Option { what, code, error }
+    }
 }
 
 impl Fault {

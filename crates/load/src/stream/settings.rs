@@ -1,12 +1,6 @@
 //! Settings of a test, which both ends have to know.
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    #[default]
-    Tcp,
-    /// Datagrams with a header.
-    Udp,
-}
+pub use crate::socket::Transport;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {

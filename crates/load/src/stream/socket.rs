@@ -3,8 +3,8 @@
 use super::fault::Fault;
 use super::figures::{Buffers, StreamInfo};
 use super::settings::{Settings, Transport};
-use crate::socket::{Site, TcpStream, UdpSocket, open, plain, sys};
-use linerate_rt::net::Connecting;
+use crate::socket::{Options, Refused, Site, Socket, TcpStream, UdpSocket, given, open, sys};
+use linerate_rt::net::{self, Connecting};
 use linerate_stack::Traffic;
 use linerate_stack::tcp::{Connection, Opening};
 use std::io::{Error, ErrorKind, Result as Io};
@@ -15,62 +15,30 @@ use std::os::fd::{AsFd, BorrowedFd};
 /// Room that a socket buffer must have beyond one datagram, bytes.
 const EXTRA: u64 = 1024;
 
-pub(super) enum Socket {
-    Tcp(TcpStream),
-    Udp(UdpSocket),
+impl StreamInfo {
+    /// The stream of a socket, for reports.
+    pub(super) fn of(socket: &Socket, sends: bool) -> Io<Self> {
+        let (local, remote) = socket.addresses()?;
+        Ok(Self { socket: socket.number(), sends, local, remote })
+    }
 }
 
-impl Socket {
-    /// The stream, for reports. Addresses of IPv4 that IPv6 stands for are shown as such.
-    pub(super) fn info(&self, sends: bool) -> Io<StreamInfo> {
-        let (number, local, remote) = match self {
-            Self::Tcp(stream) => (stream.number(), stream.local_addr()?, stream.peer_addr()?),
-            Self::Udp(socket) => (socket.number(), socket.local_addr()?, socket.peer_addr()?),
-        };
-        Ok(StreamInfo { socket: number, sends, local: plain(local), remote: plain(remote) })
+/// Sets the buffers of a socket to a size, 0 for the system's own; the sizes that they have then.
+pub(super) fn buffers(of: &Socket, asked: u64) -> Result<Buffers, Fault> {
+    match (of, of.kernel()) {
+        (_, Some(fd)) => kernel_buffers(fd, asked),
+        (Socket::Tcp(TcpStream::Own(stream, _)), _) => own_buffers(stream, asked),
+        _ => own_queue(asked),
     }
+}
 
-    /// The kernel's descriptor, if it is the kernel's.
-    fn kernel(&self) -> Option<BorrowedFd<'_>> {
-        match self {
-            Self::Tcp(stream) => stream.kernel(),
-            Self::Udp(socket) => socket.kernel(),
-        }
+/// The same, so that they have room for a datagram at least.
+pub(super) fn datagram_buffers(of: &Socket, settings: &Settings) -> Result<Buffers, Fault> {
+    let (sizes, block) = (buffers(of, settings.window)?, settings.block as u64);
+    if of.kernel().is_some() && settings.window == 0 && sizes.send.min(sizes.receive) < block {
+        return buffers(of, block + EXTRA);
     }
-
-    /// Ends both directions; whoever sleeps on it wakes.
-    pub(super) fn shut_down(&self) {
-        match self {
-            Self::Tcp(stream) => stream.shut_down(),
-            Self::Udp(socket) => socket.shut_down(),
-        }
-    }
-
-    /// Ends the receiving; whoever sleeps on it wakes.
-    pub(super) fn receive_no_more(&self) {
-        match self {
-            Self::Tcp(stream) => stream.receive_no_more(),
-            Self::Udp(socket) => socket.receive_no_more(),
-        }
-    }
-
-    /// Sets its buffers to a size, 0 for the system's own; the sizes that they have then.
-    pub(super) fn buffers(&self, asked: u64) -> Result<Buffers, Fault> {
-        match self {
-            Self::Tcp(TcpStream::Own(stream, _)) => own_buffers(stream, asked),
-            Self::Udp(UdpSocket::Own(..)) => own_queue(asked),
-            Self::Tcp(TcpStream::Kernel(stream)) => buffers(stream.as_fd(), asked),
-            Self::Udp(UdpSocket::Kernel(socket)) => buffers(socket.as_fd(), asked),
-        }
-    }
-
-    /// Sets its buffers so that they have room for a datagram at least.
-    pub(super) fn datagram_buffers(&self, settings: &Settings) -> Result<Buffers, Fault> {
-        match self.kernel() {
-            Some(fd) => datagram_buffers(fd, settings),
-            None => self.buffers(settings.window),
-        }
-    }
+    Ok(sizes)
 }
 
 /// Sizes of a socket for datagrams of our own, which cannot be chosen.
@@ -85,7 +53,7 @@ fn own_queue(asked: u64) -> Result<Buffers, Fault> {
 }
 
 /// Sets the buffers of a connection of our own, 0 for those that it has.
-fn own_buffers(of: &linerate_rt::net::TcpStream, asked: u64) -> Result<Buffers, Fault> {
+fn own_buffers(of: &net::TcpStream, asked: u64) -> Result<Buffers, Fault> {
     let (send, receive) = match u32::try_from(asked) {
         Ok(0) => of.look(Connection::buffers).unwrap_or_default(),
         Ok(size) => of.set_buffers(size, size),
@@ -102,7 +70,7 @@ pub(super) fn connect_tcp(
     remote: SocketAddr,
     port: u16,
     settings: &Settings,
-) -> Result<(TcpStream, Buffers), Fault> {
+) -> Result<(Socket, Buffers), Fault> {
     let label = |error| Fault::Option { what: "IPv6 flow label", code: 127, error };
     if settings.flow_label > 0 && remote.is_ipv4() {
         return Err(label(Error::new(ErrorKind::Unsupported, "the server is reached over IPv4; give -6")));
@@ -111,29 +79,19 @@ pub(super) fn connect_tcp(
     let mss = u16::try_from(settings.mss).ok().and_then(NonZeroU16::new);
     if let Some(stream) = site.connect(remote, &Connecting { port, opening: Opening { mss, traffic } }) {
         let socket = Socket::Tcp(stream.map_err(Fault::StreamConnect)?);
-        let sizes = socket.buffers(settings.window)?;
-        let Socket::Tcp(stream) = socket else { return Err(Fault::StreamId) };
-        stream.set_nodelay(settings.no_delay).map_err(Fault::StreamConnect)?;
-        return Ok((stream, sizes));
+        let sizes = buffers(&socket, settings.window)?;
+        return Ok((socket, sizes));
     }
     let fd = open(site.place(), remote, libc::SOCK_STREAM, port).map_err(Fault::StreamConnect)?;
-    let tcp = |what, code, name, value| match value {
-        0 => Ok(()),
-        value => sys::set_option(fd.as_fd(), libc::IPPROTO_TCP, name, value).map_err(|error| Fault::Option {
-            what,
-            code,
-            error,
-        }),
-    };
-    tcp("TCP NODELAY", 122, libc::TCP_NODELAY, settings.no_delay.into())?;
-    tcp("TCP MSS", 123, libc::TCP_MAXSEG, settings.mss)?;
-    let buffers = buffers(fd.as_fd(), settings.window)?;
+    let first = Options { no_delay: settings.no_delay, segment: given(settings.mss), ..Options::default() };
+    first.set(fd.as_fd(), Transport::Tcp, remote.is_ipv4())?;
+    let sizes = kernel_buffers(fd.as_fd(), settings.window)?;
     let mut to = remote;
     if let (SocketAddr::V6(v6), true) = (remote, settings.flow_label > 0) {
         to = sys::flow_label(fd.as_fd(), v6, settings.flow_label).map_err(label)?.into();
     }
     sys::connect(fd.as_fd(), to, None).map_err(Fault::StreamConnect)?;
-    Ok((TcpStream::Kernel(fd.into()), buffers))
+    Ok((Socket::Tcp(TcpStream::Kernel(fd.into())), sizes))
 }
 
 pub(super) fn connect_udp(
@@ -141,19 +99,18 @@ pub(super) fn connect_udp(
     remote: SocketAddr,
     port: u16,
     settings: &Settings,
-) -> Result<(UdpSocket, Buffers), Fault> {
-    if let Some(socket) = site.send_to(remote, port) {
-        let socket = socket.map_err(Fault::StreamConnect)?;
-        return own_queue(settings.window).map(|sizes| (socket, sizes));
-    }
-    let fd = open(site.place(), remote, libc::SOCK_DGRAM, port).map_err(Fault::StreamConnect)?;
-    sys::connect(fd.as_fd(), remote, None).map_err(Fault::StreamConnect)?;
-    let buffers = datagram_buffers(fd.as_fd(), settings)?;
-    Ok((UdpSocket::Kernel(fd.into()), buffers))
+) -> Result<(Socket, Buffers), Fault> {
+    let kernel = || {
+        let fd = open(site.place(), remote, libc::SOCK_DGRAM, port)?;
+        sys::connect(fd.as_fd(), remote, None).map(|()| UdpSocket::Kernel(fd.into()))
+    };
+    let socket = Socket::Udp(site.send_to(remote, port).unwrap_or_else(kernel).map_err(Fault::StreamConnect)?);
+    let sizes = datagram_buffers(&socket, settings)?;
+    Ok((socket, sizes))
 }
 
-/// Sets both buffers to a size, 0 for the system's own; the sizes that they have then.
-fn buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> {
+/// The same at a socket of the kernel's.
+fn kernel_buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> {
     let fault = |error| Fault::Option { what: "socket buffer size", code: 124, error };
     let size = |name, forced| -> Result<u64, Fault> {
         let given = || sys::option(of, libc::SOL_SOCKET, name).map(|n| u64::try_from(n).unwrap_or(0)).map_err(fault);
@@ -172,103 +129,34 @@ fn buffers(of: BorrowedFd<'_>, asked: u64) -> Result<Buffers, Fault> {
     if given < asked { Err(Fault::Buffers { asked, given }) } else { Ok(Buffers { asked, send, receive }) }
 }
 
-/// Buffers that have room for a datagram at least.
-fn datagram_buffers(of: BorrowedFd<'_>, settings: &Settings) -> Result<Buffers, Fault> {
-    let sizes = buffers(of, settings.window)?;
-    let block = settings.block as u64;
-    if settings.window == 0 && sizes.send.min(sizes.receive) < block {
-        return buffers(of, block + EXTRA);
-    }
-    Ok(sizes)
-}
-
 /// Sets what both ends set at a stream that is open; the congestion control that it has then. A server goes on without
 /// the one asked for if it has none of that name.
 pub(super) fn settle(of: &Socket, settings: &Settings, is_server: bool) -> Result<Option<String>, Fault> {
-    match (of.kernel(), of) {
-        (Some(fd), of) => settle_kernel(of, fd, settings, is_server),
-        (None, Socket::Tcp(stream)) => settle_own(stream, settings, is_server),
-        (None, Socket::Udp(_)) => unlike_kernel(settings).map(|()| None),
+    let is_own = of.kernel().is_none();
+    if let (true, Socket::Tcp(TcpStream::Own(stream, _))) = (is_server, of) {
+        stream.set_traffic(Traffic::new(settings.tos, 0));
     }
-}
-
-/// Options of our own TCP.
-fn settle_own(stream: &TcpStream, settings: &Settings, is_server: bool) -> Result<Option<String>, Fault> {
-    unlike_kernel(settings)?;
-    if let (true, TcpStream::Own(own, _)) = (is_server, stream) {
-        own.set_traffic(Traffic::new(settings.tos, 0));
+    let mut options = Options {
+        // Our own TCP has it from its opening on.
+        service: given(settings.tos).filter(|_| !is_own || of.tcp().is_none()),
+        pacing: given(settings.pacing / 8),
+        whole: settings.dont_fragment,
+        no_delay: settings.no_delay && (is_server || is_own),
+        congestion: settings.congestion.clone(),
+        ..Options::default()
+    };
+    let v4 = of.addresses().map_err(Fault::Create)?.1.is_ipv4();
+    let mut set = options.settle(of, v4);
+    if is_server && set.as_ref().is_err_and(|r| r.is_name() && r.error.raw_os_error() == Some(libc::ENOENT)) {
+        options.congestion = None;
+        set = options.settle(of, v4);
     }
-    stream.set_nodelay(settings.no_delay).map_err(Fault::Create)?;
-    choose_congestion(stream, settings, is_server)?;
-    Ok(stream.congestion())
-}
-
-/// Refuses options that our own stack has not.
-fn unlike_kernel(settings: &Settings) -> Result<(), Fault> {
-    let udp = settings.transport == Transport::Udp;
-    for (asked, what, code) in [
-        (settings.tos > 0 && udp, "IP TOS", 125),
-        (settings.pacing >= 8, "socket pacing", 140),
-        (settings.dont_fragment && udp, "IP Do-Not-Fragment flag", 145),
-    ] {
-        if asked {
+    set.map_err(|refused| match refused {
+        Refused { row, value, .. } if is_own && !refused.is_name() => {
             let why = "linerate's own stack has no such option; leave it out";
-            return Err(Fault::Option { what, code, error: Error::new(ErrorKind::Unsupported, why) });
+            Refused { row, value, error: Error::new(ErrorKind::Unsupported, why) }
         }
-    }
-    Ok(())
-}
-
-fn choose_congestion(stream: &TcpStream, settings: &Settings, is_server: bool) -> Result<(), Fault> {
-    let Some(name) = &settings.congestion else { return Ok(()) };
-    match stream.set_congestion(name) {
-        Err(e) if is_server && e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
-        done => done.map_err(|error| Fault::Option { what: "TCP_CONGESTION", code: 134, error }),
-    }
-}
-
-/// Options of the kernel's sockets.
-fn settle_kernel(
-    of: &Socket,
-    fd: BorrowedFd<'_>,
-    settings: &Settings,
-    is_server: bool,
-) -> Result<Option<String>, Fault> {
-    let (v4, set) = (plain(of.info(true).map_err(Fault::Create)?.remote).is_ipv4(), sys::set_option);
-    if settings.tos > 0 {
-        // A socket of IPv6 that carries IPv4 has both.
-        let tos = u64::from(settings.tos);
-        let v4_set = v4.then(|| set(fd, libc::IPPROTO_IP, libc::IP_TOS, tos)).transpose();
-        v4_set.map_err(|error| Fault::Option { what: "IP TOS", code: 125, error })?;
-        let v6_set = (!v4).then(|| set(fd, libc::IPPROTO_IPV6, libc::IPV6_TCLASS, tos)).transpose();
-        v6_set.map_err(|error| Fault::Option { what: "IPv6 traffic class", code: 126, error })?;
-    }
-    if settings.pacing >= 8 {
-        sys::pace(fd, settings.pacing / 8).map_err(|error| Fault::Option {
-            what: "socket pacing",
-            code: 140,
-            error,
-        })?;
-    }
-    if settings.transport == Transport::Udp {
-        if settings.dont_fragment && v4 {
-            let probe = u64::try_from(libc::IP_PMTUDISC_DO).unwrap_or(0);
-            set(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe).map_err(|error| Fault::Option {
-                what: "IP Do-Not-Fragment flag",
-                code: 145,
-                error,
-            })?;
-        }
-        return Ok(None);
-    }
-    if is_server && settings.no_delay {
-        set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1).map_err(|error| Fault::Option {
-            what: "TCP NODELAY",
-            code: 122,
-            error,
-        })?;
-    }
-    let Socket::Tcp(stream) = of else { return Ok(None) };
-    choose_congestion(stream, settings, is_server)?;
-    Ok(stream.congestion())
+        refused => refused,
+    })?;
+    Ok(of.tcp().and_then(TcpStream::congestion))
 }

@@ -9,10 +9,10 @@ mod udp;
 pub(super) use udp::{Early, Reply};
 
 use super::flow::{Figures, Flow};
-use super::link::Socket;
 use super::protocol::{Report, Stamp};
 use super::report::Reporter;
 use super::settings::Rate;
+use crate::socket::Socket;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
 use linerate_text::saturating_ns;
 use std::fs::File;

@@ -3,10 +3,9 @@
 use super::table;
 use crate::iperf::config::Form;
 use crate::iperf::flow::{Figures, Flow};
-use crate::iperf::link::Tcp;
 use crate::iperf::protocol::{Report, Spread};
 use crate::iperf::units::amount;
-use crate::socket::sys::local_time;
+use crate::socket::sys::{TcpInfo, local_time};
 use crate::stream::units::two_digits;
 use linerate_rt::wall;
 use std::fmt::Write as _;
@@ -202,7 +201,7 @@ pub(super) fn flow(flow: &Flow, span: Span, figures: &Figures, form: &Form, show
 
 /// Figures of a byte stream's sender.
 fn written(span: Span, figures: &Figures) -> String {
-    let Tcp { cwnd, rtt, rttvar, retransmits } = figures.tcp.unwrap_or_default();
+    let TcpInfo { cwnd, rtt, rttvar, retransmits, .. } = figures.tcp.unwrap_or_default();
     let power = power(span.rate(figures.bytes), rtt as f64 * 1e-6);
     let calls = format!("  {}/{} {retransmits:10}", figures.calls, figures.errors);
     if cwnd > 0 {
@@ -345,7 +344,7 @@ pub(in crate::iperf) struct Connected<'a> {
     pub(in crate::iperf) version: Option<(u32, u32)>,
     pub(in crate::iperf) tos: u8,
     /// State of the connection at its beginning, and its largest segment.
-    pub(in crate::iperf) tcp: Option<(Tcp, u64)>,
+    pub(in crate::iperf) tcp: Option<(TcpInfo, u64)>,
     /// Milliseconds that connecting took.
     pub(in crate::iperf) took: Option<f64>,
     /// True if its time is shown.

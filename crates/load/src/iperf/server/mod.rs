@@ -14,10 +14,10 @@ pub(super) use back::Back;
 
 use super::config::Serving;
 use super::lane::Outcome;
-use super::link::{self, Options, Sizes};
+use super::link::{Sizes, told};
 use super::report::{EndSettings, Reporter, ServerSettings};
 use super::settings::Transport;
-use crate::socket::{Site, TcpListener, UdpSocket};
+use crate::socket::{Options, Site, TcpListener, UdpSocket, given};
 use linerate_port::Limits;
 use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, spawn};
 use std::net::{IpAddr, SocketAddr};
@@ -41,14 +41,13 @@ pub(super) enum Listener {
 impl Listener {
     /// Opens the listener, with the options that its connections inherit.
     pub(super) fn open(site: &Site, serving: &Serving) -> Result<Self, String> {
-        let options = options(serving);
         let failed = |e| format!("listener bind failed: {e}");
         match serving.transport {
             Transport::Tcp => {
                 let listener = site.listen().map_err(failed)?;
                 if let Some(fd) = listener.kernel() {
-                    let v6 = listener.local_addr().is_ok_and(|at| at.is_ipv6());
-                    link::set(fd, serving.transport, v6, &options)?;
+                    let v4 = listener.local_addr().is_ok_and(|at| at.is_ipv4());
+                    options(serving).set(fd, serving.transport, v4).map_err(told)?;
                 }
                 listener.set_nonblocking(true).map_err(failed)?;
                 Ok(Self::Tcp(listener))
@@ -91,13 +90,12 @@ impl Listener {
 
 fn options(serving: &Serving) -> Options {
     Options {
-        send: 0,
-        receive: serving.window,
-        mss: serving.mss,
+        receive: given(serving.window),
+        segment: given(serving.mss),
         no_delay: serving.no_delay,
-        tos: serving.tos,
-        ttl: 0,
+        service: given(serving.tos),
         congestion: serving.congestion.clone(),
+        ..Options::default()
     }
 }
 

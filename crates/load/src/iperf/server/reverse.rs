@@ -5,11 +5,11 @@ use super::session::Session;
 use crate::iperf::client::digits;
 use crate::iperf::flow::{Counters, Flow};
 use crate::iperf::lane::{Lanes, Receiving, Sending, Work};
-use crate::iperf::link::{Dialled, Options};
+use crate::iperf::link::Dialled;
 use crate::iperf::protocol::{Amount, Ask, Request, Stamp};
 use crate::iperf::report::{ClientSettings, Connected, EndSettings};
 use crate::iperf::settings::{BLOCK_ASKED, DATAGRAMS, Rate, TCP_BLOCK, Transport, UDP_BLOCK, UDP_RATE};
-use crate::socket::Place;
+use crate::socket::{Options, Place, given};
 use linerate_rt::{monotonic_ns, wall};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
     let transport = if session.udp() { Transport::Udp } else { Transport::Tcp };
     let to = SocketAddr::new(session.remote.ip(), port);
     let tos = if serving.tos > 0 { serving.tos } else { session.request.tos };
-    let options = Options { send: serving.window, receive: 0, tos, ..options(serving) };
+    let options = Options { send: given(serving.window), receive: None, service: given(tos), ..options(serving) };
     let site = state.site.placed(Place { bind: None, family: None, ..state.site.place().clone() });
     let dialled = Dialled::new(&site, to, 0, transport, &options)?;
     let text = ClientSettings {
@@ -155,7 +155,7 @@ fn connected(session: &Session<'_>) -> Result<Arc<Flow>, String> {
         socket: socket.number(),
         version: None,
         tos,
-        tcp: socket.tcp().map(|tcp| (tcp, socket.segment())),
+        tcp: socket.info(),
         took: (transport == Transport::Tcp).then_some(took),
         dated: false,
     });

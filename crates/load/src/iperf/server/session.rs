@@ -4,10 +4,11 @@ use super::{ServerState, reverse};
 use crate::iperf::config::Serving;
 use crate::iperf::flow::{Counters, Flow, Times};
 use crate::iperf::lane::{Lane, Receiving, Work};
-use crate::iperf::link::{Socket, Tcp, service};
 use crate::iperf::protocol::{Ask, Request};
 use crate::iperf::report::{Connected, Of};
 use crate::iperf::settings::DATAGRAMS;
+use crate::socket::sys::TcpInfo;
+use crate::socket::{Options, Socket, Transport, given};
 use linerate_rt::Place;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -18,14 +19,13 @@ pub(super) struct Arrived {
     local: SocketAddr,
     remote: SocketAddr,
     /// State of the connection, and its largest segment.
-    tcp: Option<(Tcp, u64)>,
+    tcp: Option<(TcpInfo, u64)>,
 }
 
 impl Arrived {
     pub(super) fn new(socket: Arc<Socket>) -> Result<Self, String> {
         let (local, remote) = socket.addresses().map_err(|e| format!("socket: {e}"))?;
-        let tcp = socket.tcp().map(|tcp| (tcp, socket.segment()));
-        Ok(Self { socket, local, remote, tcp })
+        Ok(Self { tcp: socket.info(), socket, local, remote })
     }
 }
 
@@ -34,7 +34,10 @@ impl Arrived {
 pub(super) fn serve_as(socket: &Socket, v6: bool, serving: &Serving, request: &Request) -> Result<(), String> {
     let sends = request.ask != Ask::Forward;
     match socket.kernel() {
-        Some(fd) if serving.tos == 0 => drop(service(fd, v6, request.tos)),
+        Some(fd) if serving.tos == 0 => {
+            let service = Options { service: given(request.tos), ..Options::default() };
+            let _ = service.set(fd, Transport::Udp, !v6);
+        }
         None if request.tos > 0 && sends => {
             return Err(format!("refused: it wants data with type of service 0x{:x}; there is none here", request.tos));
         }
@@ -59,7 +62,7 @@ pub(super) struct Session<'a> {
 
 impl Session<'_> {
     pub(super) fn udp(&self) -> bool {
-        matches!(*self.socket, Socket::Udp(_))
+        self.socket.tcp().is_none()
     }
 
     /// Group of the session's flows.

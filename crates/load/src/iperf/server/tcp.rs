@@ -3,10 +3,9 @@
 use super::session::{Arrived, Session, serve_as};
 use super::{ServerState, options};
 use crate::iperf::lane::Receiving;
-use crate::iperf::link::{Socket, settle};
 use crate::iperf::protocol::{Ack, Request, Stamp};
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{TcpListener, TcpStream, plain};
+use crate::socket::{Socket, TcpListener, TcpStream, plain};
 use linerate_rt::{Place, Stop, monotonic_ns, wall};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::AsFd;
@@ -101,7 +100,7 @@ fn serve(state: &Arc<ServerState>, place: &Place, stream: TcpStream, begin: u64)
     let given = request.is_some();
     let request = request.unwrap_or_default();
     let serving = &state.serving;
-    settle(stream, &options(serving))?;
+    options(serving).set_own(stream);
     serve_as(&socket, v6, serving, &request)?;
     if given && request.wants_ack {
         answer(stream, &request)?;

@@ -5,11 +5,11 @@ use super::session::{Arrived, Session, serve_as};
 use super::{ServerState, options};
 use crate::iperf::config::Serving;
 use crate::iperf::lane::{Another, Early, Receiving, Reply};
-use crate::iperf::link::{self, Socket};
+use crate::iperf::link::told;
 use crate::iperf::protocol::{Ask, Datagram, Request};
 use crate::iperf::settings::{DATAGRAMS, Transport};
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{Site, UdpSocket, plain};
+use crate::socket::{Site, Socket, UdpSocket, plain};
 use linerate_rt::{Place, Stop, monotonic_ns};
 use std::collections::VecDeque;
 use std::io;
@@ -32,8 +32,8 @@ const LATE: Duration = Duration::from_secs(1);
 pub(super) fn socket(site: &Site, serving: &Serving) -> io::Result<UdpSocket> {
     let socket = site.receive_at()?;
     if let UdpSocket::Kernel(socket) = &socket {
-        let v6 = socket.local_addr()?.is_ipv6();
-        link::set(socket.as_fd(), Transport::Udp, v6, &options(serving)).map_err(io::Error::other)?;
+        let set = options(serving).set(socket.as_fd(), Transport::Udp, socket.local_addr()?.is_ipv4());
+        set.map_err(told).map_err(io::Error::other)?;
         socket.set_nonblocking(true)?;
     }
     Ok(socket)

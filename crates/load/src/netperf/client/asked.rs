@@ -5,8 +5,8 @@ use crate::netperf::fault::Fault;
 use crate::netperf::protocol::omni::{self, Half, direction, flag, kind};
 use crate::netperf::protocol::{Message, stream};
 use crate::netperf::settings::{Length, Settings};
-use crate::netperf::socket::Sizes;
 use crate::netperf::table::Transport;
+use crate::socket::Sizes;
 use linerate_text::cut;
 use std::net::{IpAddr, SocketAddr};
 

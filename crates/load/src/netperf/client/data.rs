@@ -6,12 +6,12 @@ use crate::netperf::protocol::omni::Results;
 use crate::netperf::ring::Ring;
 use crate::netperf::settings::{DATAGRAM, Length, Settings};
 use crate::netperf::socket::{
-    Sizes, Unconnected, Wanted, congestion, datagrams, is_tick, may_reach, retransmits, segment, sizes, unconnected,
+    Unconnected, congestion, datagrams, is_tick, may_reach, retransmits, segment, service, sizes, unconnected,
 };
 use crate::netperf::table::{Test, Transport};
 use crate::netperf::timer::Shared;
 use crate::socket::sys::memory_file;
-use crate::socket::{Site, TcpStream, UdpSocket};
+use crate::socket::{Options, Site, Sizes, TcpStream, UdpSocket};
 use hdrhistogram::Histogram;
 use linerate_text::cut;
 use std::fs::File;
@@ -28,7 +28,7 @@ pub(super) struct Data<'a> {
     /// Own address that is asked for, and that of the first socket.
     asked: SocketAddr,
     own: SocketAddr,
-    wanted: Wanted,
+    wanted: Options,
     socket: Socket,
     sizes: Sizes,
     rings: Rings,
@@ -57,16 +57,17 @@ impl<'a> Data<'a> {
     /// Makes the socket and the memory.
     pub(super) fn new(s: &'a Settings, site: &'a Site, asked: SocketAddr) -> Result<Self, Fault> {
         let (local, udp) = (&s.local, s.test.transport == Transport::Udp);
-        let wanted = Wanted {
-            send: local.buffers.send,
-            receive: local.buffers.receive,
+        let wanted = Options {
+            send: local.buffers.send.map(u64::from),
+            receive: local.buffers.receive.map(u64::from),
             no_delay: s.no_delay,
             keep_alive: s.keep_alive,
             no_gateway: !s.routing,
-            priority: local.priority,
-            tos: local.tos.map(u32::from),
-            congestion: local.congestion.clone(),
+            priority: local.priority.map(u64::from),
+            service: local.tos.map(|tos| service(tos.into(), !udp)),
+            congestion: Some(local.congestion.clone()).filter(|name| !name.is_empty()),
             drops: udp && !s.test.receives,
+            ..Options::default()
         };
         let (socket, own, sizes) = if udp {
             let (socket, sizes) = datagrams(site, asked, &wanted)?;
@@ -126,7 +127,7 @@ impl<'a> Data<'a> {
 
     /// Type of service that its socket has; -1 for the system's own.
     pub(super) fn service(&self) -> i32 {
-        self.wanted.service(self.s.test.transport == Transport::Tcp).map_or(-1, |n| cut(n, i32::MAX))
+        self.wanted.service.map_or(-1, |n| cut(n, i32::MAX))
     }
 
     /// Own address of the data, as far as it is known.

@@ -5,7 +5,8 @@ use crate::netperf::protocol::Malformed;
 use crate::netperf::protocol::omni::{Half, Request, direction, flag, kind};
 use crate::netperf::ring::{BLOCK, Layout};
 use crate::netperf::settings::DATAGRAM;
-use crate::netperf::socket::{Sizes, Wanted};
+use crate::netperf::socket::service;
+use crate::socket::{Options, Sizes};
 
 /// Moving data in one way, from the server's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub(super) enum Task {
 #[derive(Clone, Debug)]
 pub(super) struct Accepted {
     pub(super) task: Task,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: Options,
     pub(super) send: Layout,
     pub(super) receive: Layout,
 }
@@ -98,16 +99,16 @@ impl Accepted {
                 return Err(Malformed::Range("a size").into());
             }
         }
-        let wanted = Wanted {
-            send: r.send.socket,
-            receive: r.receive.socket,
+        let wanted = Options {
+            send: r.send.socket.map(u64::from),
+            receive: r.receive.socket.map(u64::from),
             no_delay: r.flags & flag::NO_DELAY != 0,
             keep_alive: r.flags & flag::KEEP_ALIVE != 0,
             no_gateway: r.flags & flag::ROUTING == 0,
-            priority: r.priority,
-            tos: r.tos,
-            congestion: r.congestion.clone(),
-            drops: false,
+            priority: r.priority.map(u64::from),
+            service: r.tos.map(|tos| service(tos, !task.is_udp())),
+            congestion: Some(r.congestion.clone()).filter(|name| !name.is_empty()),
+            ..Options::default()
         };
         Ok(Self { task, wanted, send: layout(&r.send)?, receive: layout(&r.receive)? })
     }

@@ -9,11 +9,9 @@ use crate::netperf::flow::{End, Flow, Rings, Tally};
 use crate::netperf::protocol::omni::{self, Half, flag};
 use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
-use crate::netperf::socket::{
-    Listener, Sizes, TICK, Wanted, congestion, datagrams, listener, may_reach, retransmits, sizes,
-};
+use crate::netperf::socket::{Listener, TICK, congestion, datagrams, listener, may_reach, retransmits, sizes};
 use crate::netperf::timer::{Timer, Times};
-use crate::socket::{TcpStream, UdpSocket, plain};
+use crate::socket::{Options, Sizes, TcpStream, UdpSocket, plain};
 use linerate_rt::{Moves, pin};
 use linerate_text::cut;
 use std::cell::OnceCell;
@@ -201,7 +199,7 @@ impl Last {
 fn ready(
     r: &omni::Request,
     socket: &Socket,
-    (wanted, sizes): (&Wanted, Sizes),
+    (wanted, sizes): (&Options, Sizes),
     (send, receive): (Option<Blocks>, Option<Blocks>),
     rings: &Rings,
     is_older: bool,
@@ -227,7 +225,7 @@ fn ready(
         };
         return Ok(response.message());
     }
-    let or = |n: Option<u32>| n.map_or(-1, |n| cut(n, i32::MAX));
+    let or = |n: Option<u64>| n.map_or(-1, |n| cut(n, i32::MAX));
     let response = omni::Response {
         receive_socket: sizes.receive,
         receive_block: size(receive, &r.receive),
@@ -238,7 +236,7 @@ fn ready(
         flags: r.flags & (flag::NO_DELAY | flag::MEASURE_CPU),
         data_port,
         priority: or(wanted.priority),
-        tos: or(wanted.service(matches!(socket, Socket::Tcp(_)))),
+        tos: or(wanted.service),
     };
     Ok(response.message())
 }

@@ -5,10 +5,11 @@ mod own;
 
 use super::fault::Fault;
 use super::timer::Shared;
-use crate::socket::{Site, TcpListener, TcpStream, UdpSocket};
+use crate::socket::{Options, Site, Sizes, TcpListener, TcpStream, UdpSocket};
 use linerate_text::cut;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// Time that a call blocks before it returns to look at the flags.
@@ -16,39 +17,12 @@ pub(super) const TICK: Duration = Duration::from_millis(50);
 /// Time for a data connection.
 const CONNECTS: Duration = Duration::from_secs(60);
 
-/// Options of a data socket.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
-    /// Buffers, bytes; `None` for the system's own.
-    pub(super) send: Option<u32>,
-    pub(super) receive: Option<u32>,
-    pub(super) no_delay: bool,
-    pub(super) keep_alive: bool,
-    /// The data go to hosts of the same networks only.
-    pub(super) no_gateway: bool,
-    pub(super) priority: Option<u32>,
-    pub(super) tos: Option<u32>,
-    /// Congestion control; empty for the system's own.
-    pub(super) congestion: String,
-    /// Datagrams that the system drops at its own queues are errors.
-    pub(super) drops: bool,
+/// Type of service as the kernel takes it: of TCP the two lower bits (ECN) are its own.
+pub(super) fn service(tos: u32, tcp: bool) -> u64 {
+    u64::from(if tcp { tos & !3 } else { tos })
 }
 
-impl Wanted {
-    /// Type of service as the kernel takes it: of TCP the two lower bits (ECN) are its own.
-    pub(super) fn service(&self, tcp: bool) -> Option<u32> {
-        self.tos.map(|tos| if tcp { tos & !3 } else { tos })
-    }
-}
-
-/// Buffers that a socket has, bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sizes {
-    pub(super) send: u32,
-    pub(super) receive: u32,
-}
-
-pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(UdpSocket, Sizes), Fault> {
+pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Options) -> Result<(UdpSocket, Sizes), Fault> {
     own::datagrams(site, own, wanted).unwrap_or_else(|| kernel::datagrams(own, wanted))
 }
 
@@ -56,11 +30,11 @@ pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result
 pub(super) struct Listener {
     listener: TcpListener,
     /// Options of its connections, if they do not have them from the listener.
-    options: Option<own::Options>,
+    options: Option<Options>,
 }
 
 /// A listener at this address, with the buffers that its connections have.
-pub(super) fn listener(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(Listener, Sizes), Fault> {
+pub(super) fn listener(site: &Site, own: SocketAddr, wanted: &Options) -> Result<(Listener, Sizes), Fault> {
     own::listener(site, own, wanted).unwrap_or_else(|| kernel::listener(own, wanted))
 }
 
@@ -69,7 +43,7 @@ impl Listener {
     pub(super) fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let (stream, from) = self.listener.accept()?;
         if let Some(options) = &self.options {
-            options.settle(&stream);
+            own::settle(&stream, options);
         }
         Ok((stream, from))
     }
@@ -83,11 +57,11 @@ impl Listener {
 pub(super) enum Unconnected {
     Kernel(std::net::TcpStream),
     /// Place of one of our own, and its options.
-    Own(Site, own::Options),
+    Own(Site, Options),
 }
 
 /// A connection that is not made yet, from this address, with the buffers that it will have.
-pub(super) fn unconnected(site: &Site, own: SocketAddr, wanted: &Wanted) -> Result<(Unconnected, Sizes), Fault> {
+pub(super) fn unconnected(site: &Site, own: SocketAddr, wanted: &Options) -> Result<(Unconnected, Sizes), Fault> {
     own::unconnected(site, wanted).unwrap_or_else(|| kernel::unconnected(own, wanted))
 }
 
@@ -113,7 +87,7 @@ impl Unconnected {
 }
 
 /// An error if data must not go by a gateway, and would. The kernel sees to that by itself.
-pub(super) fn may_reach(site: &Site, wanted: &Wanted, peer: SocketAddr) -> Result<(), Fault> {
+pub(super) fn may_reach(site: &Site, wanted: &Options, peer: SocketAddr) -> Result<(), Fault> {
     if wanted.no_gateway && !site.is_near(peer.ip()) {
         return Err(Fault::DataConnect(io::Error::from_raw_os_error(libc::ENETUNREACH)));
     }
@@ -127,8 +101,8 @@ pub(super) fn is_tick(error: &io::Error) -> bool {
 
 pub(super) fn sizes(of: &TcpStream) -> Sizes {
     match of {
-        TcpStream::Kernel(stream) => kernel::sizes(stream),
-        TcpStream::Own(stream, _) => own::sizes(stream),
+        TcpStream::Kernel(stream) => Sizes::of(stream.as_fd()).unwrap_or_default(),
+        TcpStream::Own(stream, _) => Sizes::of_own(stream),
     }
 }
 

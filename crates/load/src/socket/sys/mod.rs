@@ -10,8 +10,8 @@ mod terminal;
 pub(crate) use local_time::{formatted_time, local_time};
 pub(crate) use process::{daemon, fine_sleep, is_alive, realtime, system};
 pub(crate) use socket::{
-    Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, pace, poll,
-    receive_no_more, send_file, set_congestion, set_option, shut_down, socket, take_only, time_limits,
+    Ready, bind, bind_device, congestion, connect, flow_label, listen, memory_file, option, poll, receive_no_more,
+    send_file, set_congestion, set_option, shut_down, socket, take_only, time_limits,
 };
 pub use tcp_info::{Handshake, handshake};
 pub(crate) use tcp_info::{TcpInfo, tcp_info};

@@ -109,12 +109,13 @@ fn set_blocking(fd: BorrowedFd<'_>, blocking: bool) -> io::Result<()> {
     outcome(unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONBIO, &raw mut on) }).map(drop)
 }
 
-/// Sets an option that is a number.
+/// Sets an option that is a number: of 32 bits, but for a rate.
 pub(crate) fn set_option(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: u64) -> io::Result<()> {
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE) {
+        return set_bytes(fd, level, name, &value.to_ne_bytes());
+    }
     let value = libc::c_int::try_from(value).map_err(|_| io::ErrorKind::InvalidInput)?;
-    // SAFETY: the kernel reads one int, which lives until the call returns.
-    let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const value).cast(), len(&value)) };
-    outcome(result).map(drop)
+    set_bytes(fd, level, name, &value.to_ne_bytes())
 }
 
 /// Has the kernel drop all datagrams to a socket but those of four bytes that are one of two words.
@@ -137,14 +138,6 @@ pub(crate) fn take_only(fd: BorrowedFd<'_>, words: [[u8; 4]; 2]) -> io::Result<(
     let (level, name) = (libc::SOL_SOCKET, libc::SO_ATTACH_FILTER);
     // SAFETY: the kernel reads the program and as many instructions as it says, which live until the call returns.
     let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const program).cast(), len(&program)) };
-    outcome(result).map(drop)
-}
-
-/// Has the kernel pace what a socket sends, in bytes per second.
-pub(crate) fn pace(fd: BorrowedFd<'_>, rate: u64) -> io::Result<()> {
-    let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
-    // SAFETY: the kernel reads one number of 64 bits, which lives until the call returns.
-    let result = unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, (&raw const rate).cast(), len(&rate)) };
     outcome(result).map(drop)
 }
 
@@ -171,19 +164,18 @@ pub(crate) fn time_limits(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<()>
     Ok(())
 }
 
-/// Sets an option that is a text.
-fn set_text(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, text: &str) -> io::Result<()> {
-    let size = libc::socklen_t::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+fn set_bytes(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, bytes: &[u8]) -> io::Result<()> {
+    let size = libc::socklen_t::try_from(bytes.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     // SAFETY: the kernel reads so many bytes, which live until the call returns.
-    outcome(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, text.as_ptr().cast(), size) }).map(drop)
+    outcome(unsafe { libc::setsockopt(fd.as_raw_fd(), level, name, bytes.as_ptr().cast(), size) }).map(drop)
 }
 
 pub(crate) fn bind_device(fd: BorrowedFd<'_>, interface: &str) -> io::Result<()> {
-    set_text(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface)
+    set_bytes(fd, libc::SOL_SOCKET, libc::SO_BINDTODEVICE, interface.as_bytes())
 }
 
 pub(crate) fn set_congestion(fd: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    set_text(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name)
+    set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
 }
 
 pub(crate) fn congestion(fd: BorrowedFd<'_>) -> io::Result<String> {

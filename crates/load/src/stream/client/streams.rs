@@ -1,12 +1,12 @@
 //! Streams of a client: opened one after the other, as the server counts them.
 
-use crate::socket::{Site, UdpSocket};
+use crate::socket::{Site, Socket, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::figures::{Buffers, StreamInfo};
 use crate::stream::protocol::{CONNECT, Cookie, is_accepted};
 use crate::stream::run::Stream;
 use crate::stream::settings::{Role, Settings, Transport};
-use crate::stream::socket::{Socket, connect_tcp, connect_udp, settle};
+use crate::stream::socket::{connect_tcp, connect_udp, settle};
 use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -31,19 +31,16 @@ pub(super) fn open(
         // The configuration has checked that there are so many.
         let own = if port > 0 { port.saturating_add(u16::try_from(at).unwrap_or(0)) } else { 0 };
         let (socket, sizes) = match settings.transport {
-            Transport::Tcp => {
-                let (stream, sizes) = connect_tcp(site, remote, own, settings)?;
-                (&stream).write_all(cookie.bytes()).map_err(Fault::StreamConnect)?;
-                (Socket::Tcp(stream), sizes)
-            }
-            Transport::Udp => {
-                let (socket, sizes) = connect_udp(site, remote, own, settings)?;
-                introduce(&socket).map_err(Fault::StreamConnect)?;
-                (Socket::Udp(socket), sizes)
-            }
+            Transport::Tcp => connect_tcp(site, remote, own, settings)?,
+            Transport::Udp => connect_udp(site, remote, own, settings)?,
         };
+        let introduced = match &socket {
+            Socket::Tcp(stream) => { stream }.write_all(cookie.bytes()),
+            Socket::Udp(socket) => introduce(socket),
+        };
+        introduced.map_err(Fault::StreamConnect)?;
         congestion = settle(&socket, settings, false)?;
-        let info = socket.info(at < send).map_err(Fault::StreamConnect)?;
+        let info = StreamInfo::of(&socket, at < send).map_err(Fault::StreamConnect)?;
         told(&info, sizes);
         streams.push(Stream { socket, info });
     }

@@ -15,7 +15,7 @@ pub(super) use shared::{Limit, Shared};
 
 use super::fault::Fault;
 use super::settings::Settings;
-use super::socket::Socket;
+use crate::socket::Socket;
 use linerate_rt::{ThreadTime, spawn};
 use std::io;
 use std::path::PathBuf;

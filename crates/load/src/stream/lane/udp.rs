@@ -2,10 +2,9 @@
 
 use super::Job;
 use crate::sequence::{Seen, Sequence};
-use crate::socket::{Pace, UdpSocket};
+use crate::socket::{Pace, Socket, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{Header, Receipt};
-use crate::stream::socket::Socket;
 use linerate_rt::monotonic_ns;
 use std::io::ErrorKind;
 use std::sync::atomic::Ordering::Relaxed;

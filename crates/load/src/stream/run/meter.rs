@@ -1,11 +1,11 @@
 //! Meter of a stream: what its counters say in an interval, and since the count began.
 
+use crate::socket::Socket;
 use crate::socket::sys::TcpInfo;
 use crate::stream::figures::{Figure, Total};
 use crate::stream::lane::{Counters, Counts};
 use crate::stream::protocol::StreamResult;
 use crate::stream::settings::Transport;
-use crate::stream::socket::Socket;
 use std::sync::Arc;
 
 pub(super) struct Meter {
@@ -70,10 +70,7 @@ impl Meter {
     }
 
     fn info(&self, socket: &Socket) -> Option<TcpInfo> {
-        match socket {
-            Socket::Tcp(stream) if self.sends => stream.info(),
-            _ => None,
-        }
+        socket.tcp().filter(|_| self.sends)?.info()
     }
 
     /// Begins the count.

@@ -8,10 +8,9 @@ use super::figures::{Cpu, Figure, StreamInfo, Summary, Total};
 use super::lane::{self, Job, Limit, Next, Payload, Shared};
 use super::protocol::{Results, StreamResult};
 use super::settings::{Role, Settings, Transport};
-use super::socket::Socket;
 use crate::sequence::{doubled, told};
-use crate::socket::Site;
 use crate::socket::sys::{Ready, poll};
+use crate::socket::{Site, Socket};
 use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
 use linerate_text::saturating_ns;
 use meter::Meter;
@@ -149,7 +148,7 @@ impl Run {
         let mut shared = Shared::new(limit, patience, settings.omit > 0, senders).map_err(Fault::Create)?;
         shared.moves = setup.moves;
         for stream in &setup.streams {
-            if let (Socket::Tcp(tcp), Some(time)) = (&stream.socket, setup.send_timeout) {
+            if let (Some(tcp), Some(time)) = (stream.socket.tcp(), setup.send_timeout) {
                 let option = |error| Fault::Option { what: "TCP USER_TIMEOUT", code: 148, error };
                 tcp.set_user_timeout(time).map_err(option)?;
             }

@@ -9,10 +9,9 @@
 //! it knows by their data which are its client's, or another one waits.
 
 use crate::socket::sys::{Ready, poll, take_only};
-use crate::socket::{Site, UdpSocket};
+use crate::socket::{Site, Socket, UdpSocket};
 use crate::stream::fault::Fault;
 use crate::stream::protocol::{CONNECTS, is_connect, reply};
-use crate::stream::socket::Socket;
 use linerate_rt::{Stop, spawn};
 use std::collections::{HashMap, VecDeque};
 use std::io;

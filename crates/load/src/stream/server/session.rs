@@ -3,16 +3,16 @@
 use super::datagrams::{Knock, Turn};
 use super::listener::Arrival;
 use super::{ServerState, peer};
-use crate::socket::plain;
+use crate::socket::{Socket, plain};
 use crate::stream::config::TestLimits;
 use crate::stream::control::Control;
 use crate::stream::fault::Fault;
-use crate::stream::figures::{Cpu, ServerOutput, Subject};
+use crate::stream::figures::{Cpu, ServerOutput, StreamInfo, Subject};
 use crate::stream::protocol::{Cookie, Parameters, Results, State};
 use crate::stream::report::{Report, Reports};
 use crate::stream::run::{Due, Run, Setup, Stream, Woken};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
-use crate::stream::socket::{Socket, settle};
+use crate::stream::socket::{buffers, datagram_buffers, settle};
 use linerate_rt::{Place, pin};
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -194,9 +194,9 @@ impl Session<'_> {
         let (mut streams, mut congestion) = (Vec::with_capacity(count), None);
         for (at, socket) in sockets.into_iter().enumerate() {
             let window = if settings.transport == Transport::Tcp { settings.window } else { 0 };
-            let sizes = socket.buffers(window)?;
+            let sizes = buffers(&socket, window)?;
             congestion = settle(&socket, settings, true)?;
-            let info = socket.info(at >= receive).map_err(Fault::StreamAccept)?;
+            let info = StreamInfo::of(&socket, at >= receive).map_err(Fault::StreamAccept)?;
             self.report.buffers(sizes);
             self.report.stream(&info);
             streams.push(Stream { socket, info });
@@ -309,7 +309,7 @@ impl Session<'_> {
         if spares.all.iter().filter(|spare| has_data(spare)).count() >= run.silent().max(1) {
             for (number, socket) in spares.all.extract_if(.., |spare| has_data(spare)) {
                 settle(&socket, settings, true)?;
-                let info = socket.info(false).map_err(Fault::StreamAccept)?;
+                let info = StreamInfo::of(&socket, false).map_err(Fault::StreamAccept)?;
                 self.report.stream(&info);
                 run.replace(Stream { socket, info }, number);
             }
@@ -383,7 +383,7 @@ impl Watched {
 
 /// Answers who opens a stream of datagrams.
 fn answer((socket, answer): &Knock, settings: &Settings) -> Result<(), Fault> {
-    socket.datagram_buffers(settings)?;
+    datagram_buffers(socket, settings)?;
     let Socket::Udp(socket) = socket else { return Err(Fault::StreamId) };
     socket.send(answer).map(drop).map_err(Fault::StreamAccept)
 }
