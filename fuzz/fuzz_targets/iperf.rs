@@ -44,7 +44,7 @@ fn datagrams(bytes: &[u8], wide: bool) {
         } else {
             receipt.ended(number);
         }
-        assert!(receipt.lost() <= receipt.highest && receipt.jitter.is_finite() && receipt.jitter >= 0.0);
+        assert!(receipt.lost <= receipt.highest && receipt.jitter.is_finite() && receipt.jitter >= 0.0);
     }
     assert!(spread.deviation().is_finite() && spread.least <= spread.most);
     // A report of that comes back, as far as its numbers have room for it.

@@ -76,7 +76,7 @@ fn datagrams(bytes: &[u8], wide: bool) {
         header.write(wide, &mut again);
         let read = Header::read(wide, &again).unwrap();
         assert_eq!(read.number, header.number);
-        receipt.arrived(header, at as u64, at % 3 == 0);
+        receipt.arrived(header.number, header.transit(at as u64), at % 3 == 0);
         assert!(receipt.lost <= receipt.highest && receipt.jitter.is_finite() && receipt.jitter >= 0.0);
     }
     assert!(!(is_connect(bytes) && is_accepted(bytes)) && (!is_connect(bytes) || is_accepted(&reply(bytes))));

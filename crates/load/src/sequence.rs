@@ -1,4 +1,4 @@
-//! Numbers of datagrams that anybody may have sent: those that belong to a sequence, and those that do not.
+//! Numbers of datagrams that anybody may have sent: those that belong to a sequence, those that do not, and the account of both.
 
 /// Greatest gap that a datagram may leave by itself (`MAX_DROPOUT`).
 const DROPOUT: u64 = 3000;
@@ -122,6 +122,53 @@ fn place(number: u64) -> (usize, u64) {
     (usize::try_from(at / 64).unwrap_or(0), 1 << (at % 64))
 }
 
+/// Account of the datagrams of a sequence that have arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Receipt {
+    /// Highest number so far, which is how many were sent.
+    pub highest: u64,
+    /// Numbers that were passed over and have not come since.
+    pub lost: u64,
+    /// Datagrams that came behind a higher number.
+    pub out_of_order: u64,
+    /// Smoothed difference of transit times, seconds (RFC 1889, section 6.3.1).
+    pub jitter: f64,
+    /// Transit time of the last one, seconds; unknown at first.
+    transit: Option<f64>,
+}
+
+impl Receipt {
+    /// Takes in a datagram that was so many seconds under way; `copy` of one that had come before.
+    #[inline]
+    pub fn arrived(&mut self, number: u64, transit: f64, copy: bool) {
+        if number > self.highest {
+            self.ended(number);
+            self.highest = number;
+        } else {
+            // It was counted as lost before, unless it is a copy.
+            self.out_of_order += 1;
+            self.lost = self.lost.saturating_sub(u64::from(!copy));
+        }
+        // Clocks that differ are in both times.
+        if let Some(last) = self.transit.replace(transit) {
+            self.jitter += ((transit - last).abs() - self.jitter) / 16.0;
+        }
+    }
+
+    /// Takes the end in: the datagram with this number says that all before were sent.
+    #[inline]
+    pub fn ended(&mut self, number: u64) {
+        let sent = number.saturating_sub(1).max(self.highest);
+        self.lost = self.lost.saturating_add(sent - self.highest);
+        self.highest = sent;
+    }
+
+    /// Begins the jitter anew.
+    pub fn calm(&mut self) {
+        (self.jitter, self.transit) = (0.0, None);
+    }
+}
+
 /// Words about so many datagrams that came again, if there are some.
 pub(crate) fn doubled(copies: u64) -> Option<String> {
     let (many, were) = if copies == 1 { ("datagram", "was") } else { ("datagrams", "were") };
@@ -192,6 +239,44 @@ mod tests {
             assert_eq!(seen.again(number), again, "{number}");
         }
         assert_eq!(seen.copies(), 6);
+    }
+
+    #[test]
+    fn losses_disorder_and_copies_are_told_apart() {
+        let mut receipt = Receipt::default();
+        for (number, copy, highest, lost, disorder) in [
+            (1, false, 1, 0, 0),
+            (4, false, 4, 2, 0),
+            (2, false, 4, 1, 1),
+            (2, true, 4, 1, 2),
+            (7, false, 7, 3, 2),
+            (u64::MAX, false, u64::MAX, u64::MAX - 5, 2),
+            (0, false, u64::MAX, u64::MAX - 6, 3),
+        ] {
+            receipt.arrived(number, 0.001, copy);
+            assert_eq!((receipt.highest, receipt.lost, receipt.out_of_order), (highest, lost, disorder), "{number}");
+        }
+        let mut receipt = Receipt { highest: 7, lost: 2, ..Receipt::default() };
+        for (end, highest, lost) in [(10, 9, 4), (0, 9, 4), (9, 9, 4), (11, 10, 5)] {
+            receipt.ended(end);
+            assert_eq!((receipt.highest, receipt.lost), (highest, lost), "{end}");
+        }
+    }
+
+    #[test]
+    fn jitter_is_a_sixteenth_of_the_difference_whatever_the_clocks_say() {
+        for clock in [-5.0, 0.0, 1e3] {
+            let mut receipt = Receipt::default();
+            let mut arrives = |seconds| {
+                receipt.arrived(1, clock + seconds, false);
+                receipt.jitter
+            };
+            assert!(arrives(0.001).abs() < 1e-12 && arrives(0.001).abs() < 1e-12, "all took as long");
+            assert!((arrives(0.017) - 0.001).abs() < 1e-9, "a sixteenth of 16 ms");
+            receipt.calm();
+            receipt.arrived(2, 9.0, false);
+            assert!(receipt.jitter.abs() < 1e-12, "it begins anew");
+        }
     }
 
     #[test]

@@ -71,23 +71,43 @@ impl CoreTime {
     }
 }
 
+/// Ticks of one core since the system's start (`/proc/stat`, see proc(5)): user, nice, system, idle, waiting for I/O, interrupts,
+/// soft interrupts, stolen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreTicks {
+    pub core: u32,
+    pub ticks: [u64; 8],
+}
+
+/// Ticks of all cores, in the kernel's order; empty if there is no `/proc/stat`.
+#[must_use]
+pub fn core_ticks() -> Vec<CoreTicks> {
+    parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
 /// Times of all cores, in the kernel's order; empty if there is no `/proc/stat`.
 #[must_use]
 pub fn core_times() -> Vec<CoreTime> {
-    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    parse(&text, usage::ticks_per_second())
+    let hz = usage::ticks_per_second();
+    core_ticks().into_iter().map(|core| core.times(hz)).collect()
 }
 
-fn parse(text: &str, hz: u64) -> Vec<CoreTime> {
-    let line = |line: &str| -> Option<CoreTime> {
+impl CoreTicks {
+    fn times(self, hz: u64) -> CoreTime {
+        let time = |ticks: u64| Duration::from_millis(ticks * 1000 / hz);
+        let [user, nice, system, idle, iowait, irq, softirq, steal] = self.ticks.map(time);
+        CoreTime { core: self.core, user: user + nice, system, idle: idle + iowait, irq, softirq, steal }
+    }
+}
+
+fn parse(text: &str) -> Vec<CoreTicks> {
+    let line = |line: &str| -> Option<CoreTicks> {
         // The first line, which sums all cores, has a space where the others have the core's number.
         let rest = line.strip_prefix("cpu").filter(|rest| !rest.starts_with(' '))?;
         let mut words = rest.split_ascii_whitespace();
         let core = words.next()?.parse().ok()?;
-        let spent: Vec<Duration> =
-            words.map_while(|w| w.parse::<u64>().ok()).map(|t| Duration::from_millis(t * 1000 / hz)).collect();
-        let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = spent[..] else { return None };
-        Some(CoreTime { core, user: user + nice, system, idle: idle + iowait, irq, softirq, steal })
+        let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
+        Some(CoreTicks { core, ticks: *ticks.first_chunk()? })
     };
     text.lines().filter_map(line).collect()
 }
@@ -99,13 +119,13 @@ mod tests {
     #[test]
     fn each_cores_line_is_read_and_the_sum_is_not() {
         let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 1 20 500 3 4 50 6 0 0\ncpu11 1 2 3 4 5 6 7 8 9 10\nintr 1\n";
-        let cores = parse(text, 100);
+        let cores: Vec<CoreTime> = parse(text).into_iter().map(|core| core.times(100)).collect();
         assert_eq!(cores.len(), 2);
         assert_eq!((cores[0].core, cores[1].core), (0, 11));
         assert_eq!(cores[0].user, Duration::from_millis(1010));
         assert_eq!((cores[0].softirq, cores[0].steal), (Duration::from_millis(500), Duration::from_millis(60)));
         assert_eq!(cores[1].idle, Duration::from_millis(90));
-        assert!(parse("cpu0 1 2 3\ncpu1 x\n", 100).is_empty(), "a line cut short is no core");
+        assert!(parse("cpu0 1 2 3\ncpu1 x\n").is_empty(), "a line cut short is no core");
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod timer;
 mod wait;
 
 pub use clock::{Clock, monotonic_ns, ticks, wall};
-pub use cpu::{CoreTime, ThreadTime, core_times, run_delay};
+pub use cpu::{CoreTicks, CoreTime, ThreadTime, core_ticks, core_times, run_delay};
 pub use event::run;
 pub use identity::{hash, host_hash};
 pub use limits::raise_descriptors;

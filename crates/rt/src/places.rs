@@ -113,9 +113,11 @@ impl Places {
         self.0.lock().door.count()
     }
 
-    /// Tells all sessions to end.
-    pub fn end(&self) {
-        self.0.lock().sessions.values().for_each(|(stop, _)| stop.ask(0));
+    /// Tells all sessions to end, and waits for them, so long at most.
+    pub fn end(&self, within: Duration) {
+        let state = self.0.lock();
+        state.sessions.values().for_each(|(stop, _)| stop.ask(0));
+        drop(self.0.left.wait_timeout_while(state, within, |state| state.door.count() > 0));
     }
 }
 
@@ -184,7 +186,12 @@ mod tests {
             drop(silent);
             assert!(waits.join().unwrap().is_ok());
         });
-        places.end();
+        places.end(Duration::ZERO);
         assert!(held.iter().all(|place| place.stop().asked()));
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(held));
+            places.end(Duration::from_secs(60));
+            assert_eq!(places.count(), 0, "they are waited for");
+        });
     }
 }

@@ -191,7 +191,7 @@ impl<'a> Tally<'a> {
     #[inline]
     pub(super) fn received(&self, receipt: &Receipt) {
         self.to.datagrams.store(receipt.highest, Relaxed);
-        self.to.lost.store(receipt.lost(), Relaxed);
+        self.to.lost.store(receipt.lost, Relaxed);
         self.to.out_of_order.store(receipt.out_of_order, Relaxed);
         self.to.jitter.store(receipt.jitter.to_bits(), Relaxed);
     }

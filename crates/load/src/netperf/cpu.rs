@@ -4,7 +4,7 @@
 //! Two ends in one process are told apart by the time of their threads instead.
 
 use crate::socket::Site;
-use linerate_rt::{ThreadTime, monotonic_ns};
+use linerate_rt::{CoreTicks, ThreadTime, core_ticks, monotonic_ns};
 use linerate_text::cut;
 use std::time::Duration;
 
@@ -41,15 +41,8 @@ pub(super) struct Reading {
 enum Used {
     Unknown,
     /// Ticks of each processor.
-    Cores(Vec<Core>),
+    Cores(Vec<CoreTicks>),
     Threads(ThreadTime),
-}
-
-/// Ticks of a processor: user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Core {
-    id: i32,
-    ticks: [u64; 8],
 }
 
 /// Use of the processors between two readings, per cent.
@@ -93,7 +86,7 @@ impl Reading {
     pub(super) fn now(meter: &Meter) -> Self {
         let used = match meter {
             Meter::Off => Used::Unknown,
-            Meter::System => Used::Cores(parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())),
+            Meter::System => Used::Cores(core_ticks()),
             Meter::Threads(site) => Used::Threads(site.spent_with_this_thread()),
         };
         Self { at: monotonic_ns(), used }
@@ -127,10 +120,10 @@ impl Reading {
 }
 
 /// Use of the processors between two readings of their ticks.
-fn between(before: &[Core], now: &[Core]) -> Option<Cpu> {
+fn between(before: &[CoreTicks], now: &[CoreTicks]) -> Option<Cpu> {
     let mut cpu = Cpu { method: METHOD, peak_id: -1, ..Cpu::default() };
     for core in now {
-        let Some(before) = before.iter().find(|before| before.id == core.id) else { continue };
+        let Some(before) = before.iter().find(|before| before.core == core.core) else { continue };
         let spent: [u64; 8] = std::array::from_fn(|at| core.ticks[at].saturating_sub(before.ticks[at]));
         cpu.count += 1;
         let total: u64 = spent.iter().sum();
@@ -146,7 +139,7 @@ fn between(before: &[Core], now: &[Core]) -> Option<Cpu> {
         cpu.interrupts += percent(spent[5]);
         cpu.soft += percent(spent[6]);
         if used > cpu.peak {
-            (cpu.peak, cpu.peak_id) = (used, core.id);
+            (cpu.peak, cpu.peak_id) = (used, cut(core.core, i32::MAX));
         }
     }
     let n = f64::from(cpu.count);
@@ -154,21 +147,6 @@ fn between(before: &[Core], now: &[Core]) -> Option<Cpu> {
         *sum /= n.max(1.0);
     }
     (cpu.count > 0).then_some(cpu)
-}
-
-fn parse(text: &str) -> Vec<Core> {
-    let line = |line: &str| -> Option<Core> {
-        let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
-        let id = words.next()?;
-        // The first line, which sums all, has a space there.
-        let id = line[3..].starts_with(|c: char| c.is_ascii_digit()).then_some(id)?.parse().ok()?;
-        let mut ticks = [0; 8];
-        for to in &mut ticks {
-            *to = words.next()?.parse().ok()?;
-        }
-        Some(Core { id, ticks })
-    };
-    text.lines().filter_map(line).collect()
 }
 
 /// Time of the processors for one unit of work, microseconds: all processors' use, over what was moved in a second.
@@ -184,18 +162,17 @@ mod tests {
 
     #[test]
     fn use_is_what_is_not_idle_and_the_mean_of_all() {
-        let at = |at, text: &str| Reading { at, used: Used::Cores(parse(text)) };
-        let before =
-            at(0, "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 100 0 0 100 0 0 0 0 50 0\ncpu1 0 0 0 0 0 0 0 0 0 0\nintr 5\n");
-        let after = at(
-            2_000_000_000,
-            "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 130 0 20 140 10 0 0 0 80 0\ncpu1 0 0 50 25 0 0 25 0 0 0\n",
-        );
+        let at = |at, ticks: &[[u64; 8]]| {
+            let cores = (0..).zip(ticks).map(|(core, ticks)| CoreTicks { core, ticks: *ticks });
+            Reading { at, used: Used::Cores(cores.collect()) }
+        };
+        let before = at(0, &[[100, 0, 0, 100, 0, 0, 0, 0], [0; 8]]);
+        let after = at(2_000_000_000, &[[130, 0, 20, 140, 10, 0, 0, 0], [0, 0, 50, 25, 0, 0, 25, 0]]);
         let cpu = after.since(&before).unwrap();
         assert_eq!((cpu.count, cpu.peak, cpu.peak_id), (2, 75.0, 1));
         assert_eq!((cpu.all, cpu.user, cpu.system, cpu.waiting, cpu.soft), (67.5, 15.0, 35.0, 5.0, 12.5));
         assert_eq!(after.seconds_since(&before), 2.0);
-        assert_eq!(at(1, "").since(&before), None);
+        assert_eq!(at(1, &[]).since(&before), None);
     }
 
     #[test]

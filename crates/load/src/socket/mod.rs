@@ -26,15 +26,21 @@ pub(crate) use page::PageAligned;
 pub(crate) use pair::{Pair, Via};
 pub(crate) use path::{Ends, Path};
 pub use place::{Family, Place};
-pub(crate) use place::{addresses, open, plain};
+pub(crate) use place::{addresses, any, open, plain};
 pub use site::Own;
 pub(crate) use site::Site;
 pub use sys::{Handshake, handshake};
-pub(crate) use tcp::{TcpListener, TcpStream, algorithm};
+pub(crate) use tcp::{TcpListener, TcpStream, algorithm, rest};
 pub(crate) use udp::UdpSocket;
 pub(crate) use uplink::{Uplink, Wire, peer};
 
+use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
+
+/// True for the error of a call that has returned to look up: it has moved nothing.
+pub(crate) fn is_tick(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
 
 /// Number of the next socket of our own. The first ones of the kernel's are those of the terminal and of the control
 /// connection.

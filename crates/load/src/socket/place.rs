@@ -46,16 +46,21 @@ pub(crate) fn addresses(host: &str, port: u16, family: Option<Family>) -> Io<Vec
     Ok(fitting)
 }
 
+/// The address that stands for all of a family.
+pub(crate) fn any(v4: bool, port: u16) -> SocketAddr {
+    let ip: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    SocketAddr::new(ip, port)
+}
+
 fn family_of(address: SocketAddr) -> Family {
     if address.is_ipv4() { Family::V4 } else { Family::V6 }
 }
 
 /// Own address for a socket to `remote`, with this port; `None` if the system may choose both.
 fn own(place: &Place, remote: SocketAddr, port: u16) -> Io<Option<SocketAddr>> {
-    let any: IpAddr = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     match &place.bind {
         Some(host) => addresses(host, port, Some(family_of(remote))).map(|all| all.first().copied()),
-        None if port > 0 => Ok(Some(SocketAddr::new(any, port))),
+        None if port > 0 => Ok(Some(any(remote.is_ipv4(), port))),
         None => Ok(None),
     }
 }
@@ -100,8 +105,7 @@ pub(crate) fn dial(place: &Place, host: &str, within: Option<Duration>) -> Io<Tc
 /// Socket that takes in at the server's port: of one family if one is given, otherwise of both.
 fn at(place: &Place, kind: libc::c_int) -> Io<OwnedFd> {
     let both = place.family.is_none() && place.bind.is_none();
-    let v6 = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), place.port);
-    let v4 = SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), place.port);
+    let [v6, v4] = [false, true].map(|v4| any(v4, place.port));
     let address = match &place.bind {
         Some(host) => addresses(host, place.port, place.family)?.first().copied().unwrap_or(v6),
         None if place.family == Some(Family::V4) => v4,

@@ -1,12 +1,12 @@
 //! Site of a load: its place among the kernel's sockets, or a host of our own on a port, from which it has its sockets.
 
-use super::place::{self, Place, addresses};
+use super::place::{self, Place, addresses, any};
 use super::{TcpListener, TcpStream, UdpSocket};
 use linerate_rt::net::{Connecting, Net, NetError, Node, Options};
 use linerate_rt::{ThreadTime, monotonic_ns};
 use linerate_stack::{Cidr, Route};
 use std::io::{Error, ErrorKind, Result as Io};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// Host of our own stack.
@@ -192,11 +192,6 @@ impl Site {
 fn towards(net: &Net, peer: SocketAddr, port: u16) -> SocketAddr {
     let own = net.with(|host| host.tcp_local(monotonic_ns(), 0, peer));
     own.map_or_else(|_| any(peer.is_ipv4(), port), |own| SocketAddr::new(own.ip(), port))
-}
-
-fn any(v4: bool, port: u16) -> SocketAddr {
-    let ip: IpAddr = if v4 { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    SocketAddr::new(ip, port)
 }
 
 fn connect(net: &Net, remote: SocketAddr, within: Option<Duration>) -> Io<TcpStream> {

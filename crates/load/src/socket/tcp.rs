@@ -1,7 +1,8 @@
 //! Byte streams of the kernel, or of a host of our own, used as the standard library's are.
 
+use super::plain;
 use super::sys::{self, Ready, TcpInfo};
-use linerate_rt::net;
+use linerate_rt::{Stop, net};
 use linerate_stack::tcp::{Algorithm, Connection};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,6 +21,9 @@ pub(crate) enum TcpListener {
     Own(net::TcpListener),
 }
 
+/// Time for which nobody is taken in when no descriptors are left.
+const RESTS: Duration = Duration::from_millis(50);
+
 /// Congestion controls of our own TCP, by the names that the kernel has for them.
 const ALGORITHMS: [(&str, Algorithm); 2] = [("cubic", Algorithm::Cubic), ("reno", Algorithm::NewReno)];
 
@@ -27,6 +31,11 @@ const ALGORITHMS: [(&str, Algorithm); 2] = [("cubic", Algorithm::Cubic), ("reno"
 pub(crate) fn algorithm(name: &str) -> io::Result<Algorithm> {
     let known = ALGORITHMS.iter().find(|(known, _)| *known == name);
     known.map(|(_, algorithm)| *algorithm).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+}
+
+/// Waits until descriptors may be free again.
+pub(crate) fn rest() {
+    std::thread::sleep(RESTS);
 }
 
 impl TcpStream {
@@ -336,6 +345,31 @@ impl TcpListener {
             Self::Kernel(listener) => listener.accept().map(|(stream, from)| (TcpStream::Kernel(stream), from)),
             Self::Own(listener) => listener.accept().map(|(stream, from)| (TcpStream::own(stream), from)),
         }
+    }
+
+    /// Takes the next connection in, with the address of its other end; `None` if nobody is there any more. An error says that no
+    /// descriptors are left.
+    pub(crate) fn take(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        let gone = |e: &io::Error| {
+            matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionAborted)
+        };
+        match self.accept() {
+            Ok((stream, from)) => Ok(Some((stream, plain(from)))),
+            Err(e) if gone(&e) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// The same, once somebody is there; `None` as well when a stop is requested, and when the time is over.
+    pub(crate) fn next(&self, stop: &Stop, within: Option<Duration>) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        let ready = sys::poll(&[(stop.as_fd(), Ready::Read), (self.readiness()?, Ready::Read)], within)?;
+        if ready[0] || !ready[1] {
+            return Ok(None);
+        }
+        self.take().or_else(|_| {
+            rest();
+            Ok(None)
+        })
     }
 
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {

@@ -16,7 +16,6 @@ use crate::socket::Socket;
 use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
 use linerate_text::saturating_ns;
 use std::fs::File;
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -181,10 +180,6 @@ impl Calendar {
         let now = i128::from(saturating_ns(self.at(monotonic))) / 1000;
         (now - i128::from(stamp.micros())) as f64 / 1e6
     }
-}
-
-fn not_yet(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
 /// Lanes that begin and end together.

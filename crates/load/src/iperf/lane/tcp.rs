@@ -1,10 +1,10 @@
 //! Lanes of byte streams.
 
-use super::{Calendar, Ended, LOOK, Receiving, Sending, not_yet};
+use super::{Calendar, Ended, LOOK, Receiving, Sending};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Burst, Request};
 use crate::iperf::settings::Rate;
-use crate::socket::{Pace, PageAligned, TcpStream};
+use crate::socket::{Pace, PageAligned, TcpStream, is_tick};
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -60,7 +60,7 @@ fn blocks(stream: &TcpStream, flow: &Flow, mut work: Sending, over: &Stop) -> Re
     {
         match stream.write(&work.block[..size]) {
             Ok(n) => tally.moved(n),
-            Err(e) if not_yet(&e) => tally.failed(),
+            Err(e) if is_tick(&e) => tally.failed(),
             Err(e) => return Err(failed(e)),
         }
     }
@@ -87,7 +87,7 @@ fn all(mut stream: &TcpStream, mut bytes: &[u8], tally: &mut Tally<'_>, over: &S
                 tally.moved(n);
                 bytes = bytes.get(n..).unwrap_or_default();
             }
-            Err(e) if not_yet(&e) => {
+            Err(e) if is_tick(&e) => {
                 tally.failed();
                 if over.asked() {
                     return Ok(());
@@ -112,7 +112,7 @@ fn from_file(
         match file.read(block) {
             Ok(0) => break,
             Ok(n) => all(stream, &block[..n], tally, over)?,
-            Err(e) if not_yet(&e) => {}
+            Err(e) if is_tick(&e) => {}
             Err(e) => return Err(format!("-F: {e}; give a file that can be read")),
         }
     }
@@ -137,7 +137,7 @@ fn drained(mut stream: &TcpStream, within: Duration, told: &Stop) -> Result<(), 
         match stream.read(&mut scratch) {
             Ok(0) => return Ok(()),
             Ok(_) => {}
-            Err(e) if not_yet(&e) => {}
+            Err(e) if is_tick(&e) => {}
             Err(e) => return Err(format!("the server did not take all: {e}")),
         }
     }
@@ -167,7 +167,7 @@ fn stream_in(mut stream: &TcpStream, flow: &Flow, work: &Receiving, over: &Stop)
         while !rest.is_empty() && !over.asked() {
             match stream.write(rest) {
                 Ok(n) => rest = rest.get(n..).unwrap_or_default(),
-                Err(e) if not_yet(&e) => {}
+                Err(e) if is_tick(&e) => {}
                 Err(e) => return Err(failed(e)),
             }
         }
@@ -248,7 +248,7 @@ impl Reader<'_> {
                     self.quiet = Duration::ZERO;
                     return Ok(n);
                 }
-                Err(e) if not_yet(&e) => {
+                Err(e) if is_tick(&e) => {
                     self.quiet += LOOK;
                     if self.quiet >= self.idle {
                         return Err(format!("no data for {} s", self.idle.as_secs_f64()));

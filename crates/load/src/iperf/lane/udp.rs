@@ -1,12 +1,12 @@
 //! Lanes of datagrams.
 
-use super::{Another, Calendar, Ended, LOOK, Receiving, Sending, not_yet};
+use super::{Another, Calendar, Ended, LOOK, Receiving, Sending};
 use crate::iperf::flow::{Flow, Tally};
 use crate::iperf::protocol::{Datagram, Receipt, Report};
 use crate::iperf::report::Reporter;
 use crate::iperf::settings::DATAGRAMS;
 use crate::sequence::{Seen, Sequence, doubled, told};
-use crate::socket::UdpSocket;
+use crate::socket::{UdpSocket, is_tick};
 use linerate_rt::{Stop, monotonic_ns};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -105,14 +105,14 @@ fn insist(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, told: &Stop
     }
     while !told.asked() && Instant::now() < until && socket.set_read_timeout(Some(rests)).is_ok() {
         match socket.recv(&mut bytes) {
-            Err(e) if not_yet(&e) => {}
+            Err(e) if is_tick(&e) => {}
             // Its socket is closed, or it has something else to say.
             _ => return,
         }
         rests = (2 * rests).min(SILENCE);
         last.number -= 1;
         last.write(block);
-        if socket.send(block).is_err_and(|e| !not_yet(&e)) {
+        if socket.send(block).is_err_and(|e| !is_tick(&e)) {
             return;
         }
     }
@@ -164,7 +164,7 @@ fn datagrams(
                 *refused = Some(monotonic_ns());
                 tally.failed();
             }
-            Err(e) if not_yet(&e) || e.raw_os_error() == Some(libc::ENOBUFS) => tally.failed(),
+            Err(e) if is_tick(&e) || e.raw_os_error() == Some(libc::ENOBUFS) => tally.failed(),
             Err(e) => return (number, Err(format!("write failed: {e}"))),
         }
     }
@@ -191,11 +191,11 @@ fn answer(socket: &UdpSocket, block: &mut [u8], last: &mut Datagram, within: Dur
                 if asked > 1 {
                     // A report for each time that it was asked for is on its way: somebody has to be there.
                     let until = Instant::now() + SILENCE;
-                    while Instant::now() < until && !matches!(socket.recv(&mut bytes), Err(e) if !not_yet(&e)) {}
+                    while Instant::now() < until && !matches!(socket.recv(&mut bytes), Err(e) if !is_tick(&e)) {}
                 }
                 return Some(report);
             }
-            Err(e) if not_yet(&e) => {}
+            Err(e) if is_tick(&e) => {}
             Err(_) => std::thread::sleep(ASKS),
         }
         // Each has a number of its own, so that none is counted twice.
@@ -330,8 +330,8 @@ impl Taking<'_, '_> {
                     }
                 }
                 // What the other end's kernel says of a socket that is closed there comes before its time.
-                Err(e) if not_yet(&e) || e.kind() == ErrorKind::ConnectionRefused => {
-                    if !not_yet(&e) {
+                Err(e) if is_tick(&e) || e.kind() == ErrorKind::ConnectionRefused => {
+                    if !is_tick(&e) {
                         std::thread::sleep(if asks > 0 { BETWEEN } else { LOOK });
                     }
                     if asks > 0 {

@@ -5,16 +5,17 @@
 
 mod burst;
 mod datagram;
-mod receipt;
 mod reply;
 mod request;
+mod spread;
 mod stamp;
 
+pub use crate::sequence::Receipt;
 pub use burst::Burst;
 pub use datagram::Datagram;
-pub use receipt::{Receipt, Spread};
 pub use reply::{Ack, Report};
 pub use request::{Amount, Ask, Refusal, Request};
+pub use spread::Spread;
 pub use stamp::Stamp;
 
 /// Version that a message says: that of the iperf whose protocol this is.

@@ -64,7 +64,7 @@ impl Report {
             bytes,
             seconds,
             datagrams: receipt.highest,
-            lost: receipt.lost(),
+            lost: receipt.lost,
             out_of_order: receipt.out_of_order,
             jitter: receipt.jitter,
             latency: latency.map(|spread| (spread, whole(rate))),

@@ -183,16 +183,12 @@ impl ServerState {
 
     /// Waits for the sessions: those of the last clients to their end, and otherwise until they have said their last.
     fn empty(&self, stop: &Stop, until: Option<Instant>) {
-        let over = |until: Option<Instant>| until.is_some_and(|until| Instant::now() >= until);
-        while self.sessions.count() > 0 && !stop.asked() && !over(until) && self.is_full() {
+        let over = || until.is_some_and(|until| Instant::now() >= until);
+        while self.sessions.count() > 0 && !stop.asked() && !over() && self.is_full() {
             self.reporter.tick(monotonic_ns());
             pause(&[stop], Some(monotonic_ns() + 10_000_000));
         }
-        self.sessions.end();
-        let until = Some(Instant::now() + LEAVES);
-        while self.sessions.count() > 0 && !over(until) {
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        self.sessions.end(LEAVES);
     }
 
     /// Keeps what came of flows; the first fault of theirs.

@@ -5,17 +5,15 @@ use super::{ServerState, options};
 use crate::iperf::lane::Receiving;
 use crate::iperf::protocol::{Ack, Request, Stamp};
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{Socket, TcpListener, TcpStream, plain};
+use crate::socket::{Socket, TcpListener, TcpStream, is_tick};
 use linerate_rt::{Place, Stop, monotonic_ns, wall};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time for a client's header, and for an answer to be taken.
 const SPEAKS: Duration = Duration::from_secs(4);
-/// Time to wait when there are no descriptors left.
-const RESTS: Duration = Duration::from_millis(50);
 
 /// Waits for a connection, or until there is something else to do, and starts its session.
 pub(super) fn accept(
@@ -24,24 +22,12 @@ pub(super) fn accept(
     stop: &Stop,
     wait: Option<Duration>,
 ) -> Result<(), String> {
-    let comes = listener.readiness().map_err(|e| format!("accept failed: {e}"))?;
-    let on = [(stop.as_fd(), Ready::Read), (comes, Ready::Read)];
-    let ready = poll(&on, wait).map_err(|e| format!("accept failed: {e}"))?;
-    if ready[0] || !ready[1] {
-        return Ok(());
-    }
-    match listener.accept() {
-        Ok((stream, from)) => {
-            let (begin, from) = (monotonic_ns(), plain(from));
-            // Who comes uninvited to a client that awaits its server is sent away.
-            if state.only.is_none_or(|only| only.to_canonical() == from.ip()) {
-                state.session(from, move |state, place| serve(state, place, stream, begin));
-            }
+    if let Some((stream, from)) = listener.next(stop, wait).map_err(|e| format!("accept failed: {e}"))? {
+        let begin = monotonic_ns();
+        // Who comes uninvited to a client that awaits its server is sent away.
+        if state.only.is_none_or(|only| only.to_canonical() == from.ip()) {
+            state.session(from, move |state, place| serve(state, place, stream, begin));
         }
-        Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {
-        }
-        // Out of descriptors.
-        Err(_) => std::thread::sleep(RESTS),
     }
     Ok(())
 }
@@ -72,7 +58,7 @@ fn head(mut stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize),
             Ok(0) if got < Request::FIRST => return Ok((None, got)),
             Ok(0) => return Err("it closed its connection within its header".to_owned()),
             Ok(n) => got += n,
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted) => {}
+            Err(e) if is_tick(&e) => {}
             Err(e) => return Err(format!("read failed: {e}")),
         }
         if got == Request::FIRST && length == Request::FIRST {

@@ -6,12 +6,12 @@ use crate::netperf::protocol::omni::Results;
 use crate::netperf::ring::Ring;
 use crate::netperf::settings::{DATAGRAM, Length, Settings};
 use crate::netperf::socket::{
-    Unconnected, congestion, datagrams, is_tick, may_reach, retransmits, segment, service, sizes, unconnected,
+    Unconnected, congestion, datagrams, may_reach, retransmits, segment, service, sizes, unconnected,
 };
 use crate::netperf::table::{Test, Transport};
 use crate::netperf::timer::Shared;
 use crate::socket::sys::memory_file;
-use crate::socket::{Options, Site, Sizes, TcpStream, UdpSocket};
+use crate::socket::{Options, Site, Sizes, TcpStream, UdpSocket, is_tick};
 use hdrhistogram::Histogram;
 use linerate_text::cut;
 use std::fs::File;

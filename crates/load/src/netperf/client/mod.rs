@@ -11,13 +11,13 @@ use super::figures::{EndFigures, Figures, Latency, Means, Outcome};
 use super::protocol::omni::{self, flag};
 use super::settings::{Length, Settings};
 use super::timer::{Interim, Timer, Times};
-use crate::socket::{Family, Site, Sizes, addresses, plain};
+use crate::socket::{Family, Site, Sizes, addresses, any, plain};
 use data::{Data, Moved};
 use linerate_rt::{Stop, pause, pin};
 use linerate_text::cut;
 use linerate_text::saturating_ns;
 use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -80,11 +80,10 @@ impl<'a> Client<'a> {
             Some(host) => of_data(host, settings.place.family, control_server.ip())?,
             None => control_server.ip(),
         };
-        let any: IpAddr = if server.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let ip = match from {
             Some(host) => of_data(host, Some(if server.is_ipv4() { Family::V4 } else { Family::V6 }), own.ip())?,
             None if settings.place.bind.is_some() && own.is_ipv4() == server.is_ipv4() => own.ip(),
-            None => any,
+            None => any(server.is_ipv4(), 0).ip(),
         };
         let (own, apart) = (SocketAddr::new(ip, settings.local.port), server != control_server.ip());
         let server = SocketAddr::new(server, control_server.port());

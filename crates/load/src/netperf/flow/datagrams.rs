@@ -3,8 +3,7 @@
 use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
-use crate::netperf::socket::is_tick;
-use crate::socket::UdpSocket;
+use crate::socket::{UdpSocket, is_tick};
 use std::net::SocketAddr;
 
 /// Number of empty datagrams at the end: some may be lost.

@@ -3,8 +3,7 @@
 use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
-use crate::netperf::socket::is_tick;
-use crate::socket::TcpStream;
+use crate::socket::{TcpStream, is_tick};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 

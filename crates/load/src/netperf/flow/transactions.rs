@@ -3,8 +3,8 @@
 use super::{End, Flow};
 use crate::netperf::fault::Fault;
 use crate::netperf::ring::Ring;
-use crate::netperf::socket::{Listener, TICK, is_tick};
-use crate::socket::{TcpStream, UdpSocket};
+use crate::netperf::socket::{Listener, TICK};
+use crate::socket::{TcpStream, UdpSocket, is_tick};
 use linerate_text::cut;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;

@@ -9,23 +9,18 @@ mod test;
 
 use super::control::Control;
 use super::fault::Fault;
-use crate::socket::sys::{self, Ready};
-use crate::socket::{Own, Place, Site, TcpListener, TcpStream, plain};
+use crate::socket::{Own, Place, Site, TcpListener, TcpStream};
 use linerate_port::Limits;
 use linerate_rt::{Places, Stop, spawn};
-use std::io::ErrorKind;
-use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Greatest number of sessions.
 const SESSIONS: usize = 64;
 /// Greatest number of bytes that all sessions send from and receive to.
 const MEMORY: usize = 512 << 20;
-/// Time to wait when there are no descriptors left.
-const RESTS: Duration = Duration::from_millis(50);
 /// Time for sessions to end when the server is told to.
 const LEAVES: Duration = Duration::from_secs(5);
 
@@ -92,32 +87,18 @@ impl Server {
         };
         let state = Arc::new(state);
         while !stop.asked() {
-            let listener = self.listener.readiness().map_err(Fault::System)?;
-            let on = [(stop.as_fd(), Ready::Read), (listener, Ready::Read)];
-            if sys::poll(&on, None).map_err(Fault::System)?[0] {
-                break;
-            }
-            match self.listener.accept() {
-                Ok((stream, from)) => state.take(stream, from, self.serially),
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-                Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
-                // Out of descriptors: a session may end.
-                Err(_) => std::thread::sleep(RESTS),
+            if let Some((stream, from)) = self.listener.next(stop, None).map_err(Fault::System)? {
+                state.take(stream, from.ip(), self.serially);
             }
         }
-        state.sessions.end();
-        let until = Instant::now() + LEAVES;
-        while state.sessions.count() > 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        state.sessions.end(LEAVES);
         Ok(())
     }
 }
 
 impl ServerState {
     /// Takes a client in. One that has no place hears the end of its connection at once.
-    fn take(self: &Arc<Self>, stream: TcpStream, from: SocketAddr, serially: bool) {
-        let from = plain(from).ip();
+    fn take(self: &Arc<Self>, stream: TcpStream, from: IpAddr, serially: bool) {
         let place = match self.sessions.admit(from) {
             Ok(place) => place,
             Err(why) => return (self.log)(&format!("{from}: refused: {why}")),

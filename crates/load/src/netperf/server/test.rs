@@ -11,11 +11,11 @@ use crate::netperf::protocol::{Message, stream};
 use crate::netperf::ring::{Layout, Ring};
 use crate::netperf::socket::{Listener, TICK, congestion, datagrams, listener, may_reach, retransmits, sizes};
 use crate::netperf::timer::{Timer, Times};
-use crate::socket::{Options, Sizes, TcpStream, UdpSocket, plain};
+use crate::socket::{Options, Sizes, TcpStream, UdpSocket, any, plain};
 use linerate_rt::{Moves, pin};
 use linerate_text::cut;
 use std::cell::OnceCell;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,9 +150,7 @@ fn own(control: &Control, r: &omni::Request) -> Result<SocketAddr, Fault> {
     let mut own = plain(control.addresses()?.0);
     match r.server {
         Some(ip) => own = SocketAddr::new(ip, r.data_port),
-        None if own.is_ipv6() != r.v6 => {
-            own = if r.v6 { (Ipv6Addr::UNSPECIFIED, 0).into() } else { (Ipv4Addr::UNSPECIFIED, 0).into() };
-        }
+        None if own.is_ipv6() != r.v6 => own = any(!r.v6, 0),
         None => {}
     }
     own.set_port(r.data_port);

@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::timer::Shared;
 use crate::socket::{Options, Site, Sizes, TcpListener, TcpStream, UdpSocket};
 use linerate_text::cut;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -92,11 +92,6 @@ pub(super) fn may_reach(site: &Site, wanted: &Options, peer: SocketAddr) -> Resu
         return Err(Fault::DataConnect(io::Error::from_raw_os_error(libc::ENETUNREACH)));
     }
     Ok(())
-}
-
-/// True for a call that has returned to look up.
-pub(super) fn is_tick(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 pub(super) fn sizes(of: &TcpStream) -> Sizes {

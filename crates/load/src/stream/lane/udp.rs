@@ -118,7 +118,7 @@ impl Job {
                 let Some(header) = Header::read(wide, datagram) else { return };
                 let arrived = (header, now, datagram.len() as u64);
                 for (header, now, len) in sequence.take(receipt.highest, header.number, arrived) {
-                    receipt.arrived(header, now, seen.again(header.number));
+                    receipt.arrived(header.number, header.transit(now), seen.again(header.number));
                     (bytes, datagrams) = (bytes + len, datagrams + 1);
                 }
             };

@@ -1,4 +1,4 @@
-//! Datagrams: the exchange that opens a stream, the header of each, and the account of those that arrive.
+//! Datagrams: the exchange that opens a stream, and the header of each.
 
 /// Datagram by which a client opens a stream, in the machine's own byte order, as iperf3 has it.
 pub const CONNECT: [u8; 4] = 0x3637_3839_u32.to_ne_bytes();
@@ -72,44 +72,11 @@ impl Header {
         let number = if wide { u64::from_be_bytes(*datagram.get(8..)?.first_chunk()?) } else { word(8)?.into() };
         Some(Self { sent_us: u64::from(word(0)?) * SECOND_US + u64::from(word(4)?), number })
     }
-}
 
-/// Account of the datagrams of a stream that have arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Receipt {
-    /// Highest number so far.
-    pub highest: u64,
-    /// Numbers that were passed over and have not come since.
-    pub lost: u64,
-    /// Datagrams that came behind a higher number.
-    pub out_of_order: u64,
-    /// Smoothed difference of transit times, seconds (RFC 1889, section 6.3.1).
-    pub jitter: f64,
-    /// Transit time of the last one, seconds; unknown at first.
-    transit: Option<f64>,
-}
-
-impl Receipt {
-    /// Takes in a datagram that arrived at this time on the own clock, microseconds; `copy` of one that had come before.
+    /// Seconds from its sending to a time on the own clock, microseconds. The clocks differ by any amount.
     #[inline]
-    pub fn arrived(&mut self, header: Header, now_us: u64, copy: bool) {
-        if header.number > self.highest {
-            self.lost = self.lost.saturating_add(header.number - self.highest - 1);
-            self.highest = header.number;
-        } else {
-            // It was counted as lost before, unless it is a copy.
-            self.out_of_order += 1;
-            self.lost = self.lost.saturating_sub(u64::from(!copy));
-        }
-        // The clocks differ by any amount, which both transit times have in them.
-        let transit = (now_us as f64 - header.sent_us as f64) / 1e6;
-        let difference = (transit - self.transit.unwrap_or(transit)).abs();
-        self.transit = Some(transit);
-        self.jitter += (difference - self.jitter) / 16.0;
-    }
-
-    /// Begins the jitter anew.
-    pub fn calm(&mut self) {
-        (self.jitter, self.transit) = (0.0, None);
+    #[must_use]
+    pub fn transit(self, now_us: u64) -> f64 {
+        (now_us as f64 - self.sent_us as f64) / 1e6
     }
 }

@@ -13,8 +13,9 @@ mod results;
 mod state;
 mod value;
 
+pub use crate::sequence::Receipt;
 pub use cookie::Cookie;
-pub use datagram::{CONNECT, CONNECTS, HEADER, Header, Receipt, is_accepted, is_connect, reply};
+pub use datagram::{CONNECT, CONNECTS, HEADER, Header, is_accepted, is_connect, reply};
 pub(super) use login::is_blank;
 pub use login::{Claim, Padding};
 pub use message::{Inbox, Malformed, framed};

@@ -177,32 +177,6 @@ fn headers_have_iperf3s_bytes() {
     assert!(is_connect(&old) && reply(&old) == 987_654_321_u32.to_ne_bytes() && is_accepted(&reply(&old)));
 }
 
-#[test]
-fn losses_and_disorder_are_told_apart() {
-    let mut receipt = Receipt::default();
-    let mut arrive = |number, sent_us, now_us| {
-        receipt.arrived(Header { number, sent_us }, now_us, false);
-        (receipt.highest, receipt.lost, receipt.out_of_order)
-    };
-    assert_eq!(arrive(1, 100, 5_000_100), (1, 0, 0));
-    assert_eq!(arrive(4, 200, 5_000_200), (4, 2, 0));
-    assert_eq!(arrive(2, 300, 5_000_300), (4, 1, 1));
-    assert_eq!(arrive(u64::MAX, 400, 5_001_400), (u64::MAX, u64::MAX - 4, 1));
-    assert_eq!(arrive(0, 0, 0), (u64::MAX, u64::MAX - 5, 2), "no number at all");
-    receipt.calm();
-    receipt.arrived(Header { number: 1, sent_us: 0 }, 1_000_000, false);
-    assert!(receipt.jitter.abs() < 1e-12);
-    receipt.arrived(Header { number: 1, sent_us: 0 }, 1_016_000, false);
-    assert!((receipt.jitter - 0.001).abs() < 1e-9, "a sixteenth of 16 ms");
-    let (lost, disorder) = (receipt.lost, receipt.out_of_order);
-    receipt.arrived(Header { number: 1, sent_us: 0 }, 1_016_000, true);
-    assert_eq!(
-        (receipt.lost, receipt.out_of_order),
-        (lost, disorder + 1),
-        "a copy is in the place of none that was lost"
-    );
-}
-
 proptest! {
     #[test]
     fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..200), wide: bool) {

@@ -2,7 +2,7 @@
 //! descriptor and nothing else; who gives way when there are too many, [`Admission`] says.
 
 use crate::socket::sys::{Ready, poll};
-use crate::socket::{TcpListener, TcpStream, plain};
+use crate::socket::{TcpListener, TcpStream, rest};
 use crate::stream::protocol::Cookie;
 use linerate_port::{Admission, Limits, Ticket};
 use linerate_rt::{Stop, monotonic_ns};
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 const WAITING: usize = 128;
 /// Time for a cookie.
 const SPEAKS: Duration = Duration::from_secs(5);
-/// Time to wait when there are no descriptors left.
-const RESTS: Duration = Duration::from_millis(50);
 
 /// A connection with its cookie.
 pub(super) struct Arrival {
@@ -98,10 +96,10 @@ impl Listener {
     }
 
     fn accept(&mut self) {
-        match self.listener.accept() {
-            Ok((stream, from)) if stream.set_nonblocking(true).is_ok() => {
+        match self.listener.take() {
+            Ok(Some((stream, from))) if stream.set_nonblocking(true).is_ok() => {
                 // None of them has proved anything: one gives way.
-                let Ok((ticket, gone)) = self.door.admit(monotonic_ns(), plain(from).ip().into()) else { return };
+                let Ok((ticket, gone)) = self.door.admit(monotonic_ns(), from.ip().into()) else { return };
                 self.dismiss(gone);
                 self.number += 1;
                 let (bytes, since) = ([0; Cookie::LEN], Instant::now());
@@ -109,14 +107,12 @@ impl Listener {
             }
             // It is gone already, or nobody has knocked.
             Ok(_) => {}
-            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {}
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
             // Out of descriptors: those who wait without a word go first.
             Err(_) if !self.silent.is_empty() => {
                 let gone = self.door.make_room(monotonic_ns());
                 self.dismiss(gone);
             }
-            Err(_) => std::thread::sleep(RESTS),
+            Err(_) => rest(),
         }
     }
 }

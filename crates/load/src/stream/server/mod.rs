@@ -97,8 +97,7 @@ pub(super) fn run(
         state.take(arrival);
         since = Instant::now();
     }
-    state.sessions.end();
-    state.empty();
+    state.sessions.end(LEAVES);
     if stop.asked() {
         return Err(format!("interrupt - {}", Fault::ServerTerminated));
     }
@@ -158,14 +157,6 @@ impl ServerState {
         self.spent.store(last, SeqCst);
         if last {
             self.done.ask(0);
-        }
-    }
-
-    /// Waits until the sessions have said what they have to say.
-    fn empty(&self) {
-        let until = Instant::now() + LEAVES;
-        while self.sessions.count() > 0 && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
         }
     }
 }
