@@ -26,6 +26,7 @@ mod output;
 mod sampler;
 mod team;
 pub mod together;
+mod units;
 mod workload;
 mod workloads;
 

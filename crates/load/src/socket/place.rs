@@ -66,6 +66,17 @@ fn own(place: &Place, remote: SocketAddr, port: u16) -> Io<Option<SocketAddr>> {
 }
 
 impl Place {
+    /// Takes the interface of `HOST%INTERFACE`, and gives the host; the interface of a link-local address belongs to that.
+    pub(crate) fn host_of<'a>(&mut self, text: &'a str) -> &'a str {
+        match text.split_once('%') {
+            Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => {
+                self.device = Some(device.to_owned());
+                host
+            }
+            _ => text,
+        }
+    }
+
     /// Capabilities that it takes to open more sockets at the port of a server that listens.
     pub(crate) fn keeps(&self) -> Vec<Capability> {
         if (1..1024).contains(&self.port) { vec![Capability::NetBindService] } else { Vec::new() }

@@ -22,7 +22,7 @@ mod serve;
 mod server;
 mod settings;
 mod socket;
-pub(crate) mod units;
+mod units;
 mod workload;
 
 pub use crate::socket::{Family, Own, Place};

@@ -70,17 +70,9 @@ impl State {
         self.settings.transport == Transport::Udp
     }
 
-    /// Splits `HOST%INTERFACE`; the interface of a link-local address belongs to it.
+    /// Takes a host, in brackets or not, with `%INTERFACE` behind it.
     pub(super) fn host_of(&mut self, text: &str) -> Result<String, String> {
-        let text = text.trim_start_matches('[');
-        let (host, device) = match text.split_once('%') {
-            Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => (host, Some(device)),
-            _ => (text, None),
-        };
-        if let Some(device) = device {
-            self.place.device = Some(device.to_owned());
-        }
-        let host = host.trim_end_matches(']');
+        let host = self.place.host_of(text.trim_start_matches('[')).trim_end_matches(']');
         if host.is_empty() { Err("give a name or an address".to_owned()) } else { Ok(host.to_owned()) }
     }
 

@@ -13,12 +13,12 @@ use super::protocol::{Report, Stamp};
 use super::report::Reporter;
 use super::settings::Rate;
 use crate::socket::Socket;
-use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, spawn, wall};
+use crate::team::{Member, Team};
+use linerate_rt::{Stop, ThreadTime, monotonic_ns, pause, wall};
 use linerate_text::saturating_ns;
 use std::fs::File;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::io;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Longest call that moves nothing.
@@ -186,53 +186,29 @@ impl Calendar {
 pub(super) struct Lanes {
     pub(super) sends: Stop,
     pub(super) receives: Stop,
-    told: Stop,
-    /// Lanes that go on, and one more until all have started.
-    left: Arc<AtomicUsize>,
-    done: Stop,
-    lanes: Vec<JoinHandle<Outcome>>,
+    team: Team<Outcome>,
 }
 
 impl Lanes {
     pub(super) fn new() -> Result<Self, String> {
-        let stop = || Stop::new().map_err(|e| format!("no descriptors are left: {e}"));
-        Ok(Self {
-            sends: stop()?,
-            receives: stop()?,
-            told: stop()?,
-            left: Arc::new(AtomicUsize::new(1)),
-            done: stop()?,
-            lanes: Vec::new(),
-        })
+        let lanes = || Ok(Self { sends: Stop::new()?, receives: Stop::new()?, team: Team::new()? });
+        lanes().map_err(|e: io::Error| format!("no descriptors are left: {e}"))
     }
 
     pub(super) fn start(&mut self, flow: Arc<Flow>, reporter: &Arc<Reporter>, work: Work) -> Result<(), String> {
-        let over = if flow.sends { self.sends.clone() } else { self.receives.clone() };
-        let name = if flow.sends { "iperf-send" } else { "iperf-receive" };
-        let lane = Lane { flow, reporter: reporter.clone(), over, told: self.told.clone(), work };
-        let (left, done) = (self.left.clone(), self.done.clone());
-        left.fetch_add(1, SeqCst);
-        let started = spawn(name, &[], move || {
-            let outcome = lane.run();
-            if left.fetch_sub(1, SeqCst) == 1 {
-                done.ask(0);
-            }
-            outcome
-        });
-        match started {
-            Ok(lane) => self.lanes.push(lane),
-            Err(e) => {
-                self.left.fetch_sub(1, SeqCst);
-                return Err(format!("no thread is left: {e}"));
-            }
-        }
-        Ok(())
+        let (name, over) = if flow.sends { ("iperf-send", &self.sends) } else { ("iperf-receive", &self.receives) };
+        let lane = Lane { flow, reporter: reporter.clone(), over: over.clone(), told: self.team.stop.clone(), work };
+        let body = |member: &mut Member| {
+            member.begin();
+            lane.run()
+        };
+        self.team.add(name, &[], body).map_err(|e| format!("no thread is left: {e}"))
     }
 
     /// Waits for the end of all lanes: of those that send after a time, of those that receive after another, of all when a
     /// stop is requested. `tick` is called when lines are due, and says when the next are.
     pub(super) fn watch(
-        self,
+        mut self,
         stops: &[&Stop],
         sends: Option<Duration>,
         receives: Option<Duration>,
@@ -241,14 +217,12 @@ impl Lanes {
         let begin = monotonic_ns();
         let until = |time: Option<Duration>| time.map_or(u64::MAX, |time| begin.saturating_add(saturating_ns(time)));
         let ends = [(until(sends), &self.sends), (until(receives), &self.receives)];
-        if self.left.fetch_sub(1, SeqCst) == 1 {
-            self.done.ask(0);
-        }
-        while !self.done.asked() {
+        self.team.begun();
+        while !self.team.ended.asked() {
             let now = monotonic_ns();
             let told = stops.iter().any(|stop| stop.asked());
             if told {
-                self.told.ask(0);
+                self.team.stop.ask(0);
             }
             for (at, stop) in ends {
                 if told || now >= at {
@@ -260,10 +234,9 @@ impl Lanes {
                 next = next.min(*at);
             }
             // A stop that was requested wakes no more.
-            let on: Vec<&Stop> = stops.iter().copied().filter(|stop| !stop.asked()).chain([&self.done]).collect();
+            let on: Vec<&Stop> = stops.iter().copied().filter(|stop| !stop.asked()).chain([&self.team.ended]).collect();
             pause(&on, (next < u64::MAX).then_some(next));
         }
-        let ended = |lane: JoinHandle<Outcome>| lane.join().ok();
-        self.lanes.into_iter().filter_map(ended).collect()
+        self.team.join().into_iter().map(|lane| lane.done).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::iperf::flow::{Figures, Flow};
 use crate::iperf::protocol::{Report, Spread};
 use crate::iperf::units::amount;
 use crate::socket::sys::{TcpInfo, local_time};
-use crate::stream::units::two_digits;
+use crate::units::two_digits;
 use linerate_rt::wall;
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};

@@ -76,17 +76,6 @@ impl Hosted for State {
 }
 
 impl State {
-    /// Splits `ADDRESS%INTERFACE`; the interface of a link-local address belongs to it.
-    pub(super) fn host_of(&mut self, text: &str) -> String {
-        match text.split_once('%') {
-            Some((host, device)) if !host.to_ascii_lowercase().starts_with("fe80:") => {
-                self.place.device = Some(device.to_owned());
-                host.to_owned()
-            }
-            _ => text.to_owned(),
-        }
-    }
-
     /// Permits one family of addresses only.
     pub(super) fn only(&mut self, family: Family) {
         self.place.family = Some(family);

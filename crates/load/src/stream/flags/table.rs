@@ -19,8 +19,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
     print("-v --version", Both, "show the version and exit", version),
     set("-s --server", Both, "be the server: take in clients, several at a time", |s| s.server = true),
     value("-c --client HOST", Both, "be the client of this server (HOST%INTERFACE: by that interface)", |s, v| {
-        let host = s.host_of(v);
-        s.host = Some(host);
+        s.host = Some(s.place.host_of(v).to_owned());
         if v.is_empty() { Err("give a name or an address".into()) } else { Ok(()) }
     }),
     value("-p --port PORT", Both, "the server's port (5201)", |s, v| number(v, 1..=u16::MAX).map(|n| s.place.port = n)),
@@ -65,8 +64,7 @@ pub(in crate::stream) static FLAGS: &[Flag<State, Scope>] = &[
         },
     ),
     value("-B --bind HOST", Both, "own address (HOST%INTERFACE: and that interface)", |s, v| {
-        let host = s.host_of(v);
-        s.place.bind = Some(host);
+        s.place.bind = Some(s.place.host_of(v).to_owned());
         Ok(())
     }),
     value("--bind-dev INTERFACE", Both, "the interface of all sockets", |s, v| {

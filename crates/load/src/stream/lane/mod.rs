@@ -16,11 +16,11 @@ pub(super) use shared::{Limit, Shared};
 use super::fault::Fault;
 use super::settings::Settings;
 use crate::socket::Socket;
-use linerate_rt::{ThreadTime, spawn};
+use crate::team::{Member, Team};
+use linerate_rt::ThreadTime;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 /// Socket to come.
 pub(super) type Next = Arc<Mutex<Option<Arc<Socket>>>>;
@@ -39,8 +39,9 @@ pub(super) struct Job {
 }
 
 /// Starts a lane, which returns its processor time.
-pub(super) fn start(job: Job) -> io::Result<JoinHandle<ThreadTime>> {
-    spawn(if job.sends { "stream-send" } else { "stream-receive" }, &[], move || {
+pub(super) fn start(lanes: &mut Team<ThreadTime>, job: Job) -> io::Result<()> {
+    lanes.add(if job.sends { "stream-send" } else { "stream-receive" }, &[], move |member: &mut Member| {
+        member.begin();
         let before = ThreadTime::of_this_thread();
         let result = job.run();
         job.shared.left(job.sends, result.err());

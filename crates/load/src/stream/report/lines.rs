@@ -8,7 +8,8 @@ use crate::stream::VERSION;
 use crate::stream::config::Form;
 use crate::stream::figures::{Cpu, Figure, ServerOutput, StreamInfo, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
-use crate::stream::units::{amount, speed as rate, two_digits};
+use crate::stream::units::{amount, speed as rate};
+use crate::units::two_digits;
 use std::sync::Arc;
 use std::time::SystemTime;
 

@@ -11,6 +11,7 @@ use super::settings::{Role, Settings, Transport};
 use crate::sequence::{doubled, told};
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{Site, Socket};
+use crate::team::Team;
 use linerate_rt::{Moves, Stop, ThreadTime, monotonic_ns, random};
 use linerate_text::saturating_ns;
 use meter::Meter;
@@ -18,7 +19,6 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Silence after which nothing is waited for any more at the end, and the longest time of it.
@@ -64,7 +64,6 @@ struct Track {
     next: Next,
     /// Number of the stream, in the order in which they were opened.
     number: usize,
-    lane: Option<JoinHandle<ThreadTime>>,
     meter: Meter,
 }
 
@@ -84,6 +83,8 @@ pub(super) struct Run {
     file: Option<PathBuf>,
     congestion: Option<String>,
     tracks: Vec<Track>,
+    /// Lanes that receive, and those that send, as long as they go on.
+    lanes: [Option<Team<ThreadTime>>; 2],
     site: Site,
     idle_ns: u64,
     interval_ns: Option<u64>,
@@ -162,12 +163,12 @@ impl Run {
             number,
             next: Next::default(),
             socket: Arc::new(socket),
-            lane: None,
             meter: Meter::new(info.sends, settings.transport),
         });
         Ok(Self {
             role: setup.role,
             tracks: tracks.collect(),
+            lanes: [None, None],
             shared: Arc::new(shared),
             payload: Arc::new(payload),
             file: setup.file,
@@ -214,18 +215,22 @@ impl Run {
 
     /// Lets the data flow.
     pub(super) fn start(&mut self) -> Result<(), Fault> {
-        for track in &mut self.tracks {
-            let job = Job {
-                socket: track.socket.clone(),
-                next: track.next.clone(),
-                sends: track.info.sends,
-                counters: track.meter.counters(),
-                shared: self.shared.clone(),
-                settings: self.settings.clone(),
-                payload: self.payload.clone(),
-                file: self.file.clone(),
-            };
-            track.lane = Some(lane::start(job).map_err(Fault::Create)?);
+        for sends in [false, true] {
+            let lanes = self.lanes[usize::from(sends)].insert(Team::new().map_err(Fault::Create)?);
+            for track in self.tracks.iter().filter(|track| track.info.sends == sends) {
+                let job = Job {
+                    socket: track.socket.clone(),
+                    next: track.next.clone(),
+                    sends,
+                    counters: track.meter.counters(),
+                    shared: self.shared.clone(),
+                    settings: self.settings.clone(),
+                    payload: self.payload.clone(),
+                    file: self.file.clone(),
+                };
+                lane::start(lanes, job).map_err(Fault::Create)?;
+            }
+            lanes.begun();
         }
         Ok(())
     }
@@ -356,11 +361,9 @@ impl Run {
         for track in self.tracks.iter().filter(|track| track.info.sends == senders) {
             if senders { track.socket.shut_down() } else { track.socket.receive_no_more() }
         }
-        for track in self.tracks.iter_mut().filter(|track| track.info.sends == senders) {
-            if let Some(spent) = track.lane.take().and_then(|lane| lane.join().ok()) {
-                self.cpu.1 =
-                    ThreadTime { user: self.cpu.1.user + spent.user, system: self.cpu.1.system + spent.system };
-            }
+        for lane in self.lanes[usize::from(senders)].take().map(Team::join).unwrap_or_default() {
+            let (all, spent) = (&mut self.cpu.1, lane.done);
+            (all.user, all.system) = (all.user + spent.user, all.system + spent.system);
         }
     }
 
@@ -377,7 +380,7 @@ impl Run {
         let receivers = || self.tracks.iter().filter(|track| !track.info.sends);
         let bytes = || receivers().map(|track| track.meter.bytes()).sum::<u64>();
         let mut seen = (bytes(), begin);
-        while receivers().any(|track| track.lane.as_ref().is_some_and(|lane| !lane.is_finished())) {
+        while self.lanes[0].as_ref().is_some_and(|lanes| !lanes.ended.asked()) {
             let (now, bytes) = (monotonic_ns(), bytes());
             if bytes != seen.0 {
                 seen = (bytes, now);
