@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Most clients at a time.
 const MOST: usize = 16;
 /// Time for which a client that takes its answer is not dropped for another one, however little it takes.
-const QUIET: Duration = Duration::from_millis(100);
+pub(super) const QUIET: Duration = Duration::from_millis(100);
 /// Most processes of one name.
 const MOST_NAMESAKES: usize = 64;
 /// Most clients let in before those that are there have their turn.
@@ -49,12 +49,9 @@ impl Server {
         name: &str,
         handler: impl FnMut(&[&str]) -> Result<String, String> + Send + 'static,
     ) -> io::Result<Self> {
-        let dir = runtime_dir()?;
-        let (name, path, listener) = place(&dir, kind, name)?;
+        let (mut desk, path) = Desk::open(kind, name, handler)?;
         let stop = Stop::new()?;
-        let server = Self { name: name.clone(), path, stop: stop.clone() };
-        let door = Admission::new(Limits::new(MOST).quiet(QUIET));
-        let mut desk = Desk { name, listener, handler, door, sessions: Vec::new(), paused: None, stopping: false };
+        let server = Self { name: desk.name.clone(), path, stop: stop.clone() };
         spawn("control", &[], move || run(&mut desk, &mut Waiter::new(WaitMode::Sleep), &stop))?;
         Ok(server)
     }
@@ -110,7 +107,7 @@ fn take(dir: &Path, path: &Path) -> io::Result<Option<UnixListener>> {
 }
 
 /// Machine of the server's thread.
-struct Desk<H> {
+pub(super) struct Desk<H> {
     name: String,
     listener: UnixListener,
     handler: H,
@@ -122,6 +119,13 @@ struct Desk<H> {
 }
 
 impl<H: FnMut(&[&str]) -> Result<String, String>> Desk<H> {
+    /// Listens; with the path of the socket.
+    pub(super) fn open(kind: &str, name: &str, handler: H) -> io::Result<(Self, PathBuf)> {
+        let (name, path, listener) = place(&runtime_dir()?, kind, name)?;
+        let door = Admission::new(Limits::new(MOST).quiet(QUIET));
+        Ok((Self { name, listener, handler, door, sessions: Vec::new(), paused: None, stopping: false }, path))
+    }
+
     /// Takes a session as far as it goes; None when it is over.
     fn serve(&mut self, now: u64, mut session: Session) -> Option<Session> {
         loop {
