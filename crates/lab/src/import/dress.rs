@@ -1,28 +1,48 @@
-//! Prefixes and colours that terminals, `ts` and system logs put around the lines of a log.
+//! Prefixes and colours that terminals, `ts`, system logs and containers put around the lines of a log.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The text without colours, and without the stamp before each line. Lines keep their numbers.
-pub(super) fn without(text: &str) -> Cow<'_, str> {
+/// The greatest number of programs whose lines are told apart.
+const MOST: usize = 64;
+
+/// The lines of one program.
+pub(super) struct Part<'a> {
+    /// Mark of its lines; `None` where all lines are of one program.
+    pub(super) source: Option<String>,
+    /// Its lines without colours and stamps. Those of others are empty, so that each keeps its number.
+    pub(super) text: Cow<'a, str>,
+}
+
+/// The text without colours, and without the stamp before each line, by the programs that wrote it.
+pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut text = Cow::Borrowed(text);
     if text.contains("\u{1b}[") {
         text = Cow::Owned(uncoloured(&text));
     }
-    for stamp in [of_ts, of_syslog] {
+    for stamp in [of_ts, of_syslog, of_pod, of_compose] {
         let stamps: Option<Vec<_>> =
             text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("-- ")).map(stamp).collect();
-        // Lines of two programs at once are left as they are.
-        let mut tags = BTreeSet::new();
         let Some(stamps) = stamps.filter(|stamps| !stamps.is_empty()) else { continue };
-        tags.extend(stamps.iter().map(|(tag, _)| *tag).filter(|tag| !tag.contains(" systemd[")));
-        if tags.len() == 1 {
-            let rest = |line| stamp(line).filter(|(tag, _)| tags.contains(tag)).map_or(line, |(_, rest)| rest);
-            text = Cow::Owned(text.split_inclusive('\n').map(rest).collect());
-            break;
+        let tags: BTreeSet<&str> =
+            stamps.iter().map(|(tag, _)| *tag).filter(|tag| !tag.contains(" systemd[")).collect();
+        if tags.is_empty() || tags.len() > MOST {
+            continue;
         }
+        let alone = tags.len() == 1;
+        let part = |tag: &str| {
+            let rest = |line| match stamp(line) {
+                Some((of, rest)) if of == tag => rest,
+                _ if alone => line,
+                _ => "\n",
+            };
+            // The number of a process is no condition.
+            let source = (!alone).then(|| tag.split('[').next().unwrap_or_default().to_owned());
+            Part { source, text: Cow::Owned(text.split_inclusive('\n').map(rest).collect()) }
+        };
+        return tags.into_iter().map(part).collect();
     }
-    text
+    vec![Part { source: None, text }]
 }
 
 /// The text without escape sequences (`ESC [ … letter`).
@@ -55,4 +75,19 @@ fn of_syslog(line: &str) -> Option<(&str, &str)> {
     let is_stamp = !month.is_empty() && digits(day, b' ') && digits(time, b':') && !host.is_empty();
     let (_, pid) = program.split_once('[')?;
     (is_stamp && digits(pid, b'0')).then(|| (tag, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+/// `[pod/NAME/CONTAINER] …`, as `kubectl logs --prefix` writes: what stands in brackets, and the rest.
+fn of_pod(line: &str) -> Option<(&str, &str)> {
+    let (tag, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let is_tag = tag.contains('/') && !tag.contains(' ');
+    is_tag.then(|| (tag, rest.strip_prefix(' ').unwrap_or(rest)))
+}
+
+/// `NAME  | …`, as `docker compose logs` writes: the name, and the rest.
+fn of_compose(line: &str) -> Option<(&str, &str)> {
+    let (tag, rest) = line.split_once(" |")?;
+    let tag = tag.trim_end();
+    let is_tag = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    is_tag.then(|| (tag, rest.strip_prefix(' ').unwrap_or(rest)))
 }

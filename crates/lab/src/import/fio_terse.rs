@@ -33,7 +33,11 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut told, mut call): (Told, Vec<String>) = Default::default();
     for line in lines(text) {
         let Some(all) = fields(line.text) else {
-            if !line.text.is_empty() && !for_people(line.text) {
+            // Lines of others that stood between are empty.
+            if line.text.is_empty() {
+                continue;
+            }
+            if !for_people(line.text) {
                 told.line(line);
             }
             call.clear();

@@ -14,6 +14,9 @@ use super::told::Told;
 use super::{IMPORTED, MOST_SAMPLES, MOST_TESTS, Wrong, shown};
 use crate::varied::differing;
 
+/// The greatest number of results that are named though they are not taken.
+const MOST_PASSED: usize = 16;
+
 /// A line of a log.
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
@@ -49,6 +52,8 @@ pub(super) struct Measured {
     pub(super) frame_bytes: Option<u32>,
     /// The figure; a test without one has failed or was not finished.
     pub(super) value: Option<Figure>,
+    /// Unit of the samples of a test without a figure.
+    pub(super) unit: Option<Unit>,
     pub(super) seconds: Option<f64>,
     /// Further figures that the log has on the value's repeats: of several passes, each.
     pub(super) further: Vec<(String, Figure)>,
@@ -60,6 +65,13 @@ pub(super) struct Measured {
 }
 
 impl Measured {
+    /// Makes what arrived the figure. What was sent stands beside it; its intervals are none of what arrived, and go.
+    pub(super) fn arrived(&mut self, figure: Option<Figure>) {
+        let sent = std::mem::replace(&mut self.value, figure);
+        self.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+        self.samples.clear();
+    }
+
     /// Makes parameters of the settings that are axes of every table and chart, known as they are before any test is compared.
     fn promote(&mut self) {
         for name in ["mtu", "block_bytes"] {
@@ -88,7 +100,7 @@ struct Made {
     test: Test,
     /// Conditions of its first finding.
     told: Told,
-    unit: Unit,
+    unit: Option<Unit>,
     /// Values of the further figures, of all repeats.
     further: BTreeMap<String, (Vec<f64>, Unit)>,
 }
@@ -105,6 +117,10 @@ pub(super) struct Found {
     samples: usize,
     /// Start of the run, if the log tells it.
     pub(super) start: Option<Timestamp>,
+    /// Mark of the lines that are read, where those of several programs are in one log (`dress`): a condition of their tests.
+    pub(super) source: Option<String>,
+    /// Results that have no proof in the log, which are not taken while others are.
+    pub(super) passed: Vec<Wrong>,
     /// Failures that the log tells, which go to the next finding, or to the last one.
     pub(super) failures: Vec<String>,
     /// Facts of the machine that the log tells.
@@ -126,6 +142,13 @@ impl Found {
             self.failures.push(format!("line {}: {}", line.number, line.text));
         }
         failed
+    }
+
+    /// Passes over a result that cannot be proven and that no other depends on.
+    pub(super) fn pass(&mut self, wrong: Wrong) {
+        if self.passed.len() < MOST_PASSED {
+            self.passed.push(wrong);
+        }
     }
 
     /// Notes a test by the name that its program gave it.
@@ -153,10 +176,14 @@ impl Found {
         if self.samples > MOST_SAMPLES {
             return Err(too_many(&format!("{MOST_SAMPLES} figures")));
         }
-        let unit = measured.value.as_ref().map_or_else(|| Unit::Other("".into()), |(_, unit)| unit.clone());
+        let unit = measured.value.as_ref().map(|(_, unit)| unit.clone());
+        if let Some(source) = &self.source {
+            measured.parameters.insert("source".to_owned(), source.as_str().into());
+        }
         measured.promote();
         let parameters = serde_json::to_string(&measured.parameters).unwrap_or_default();
-        let key = format!("{}\n{}\n{unit}\n{parameters}", measured.id, measured.workload);
+        let unit_name = unit.as_ref().map_or("", Unit::name);
+        let key = format!("{}\n{}\n{unit_name}\n{parameters}", measured.id, measured.workload);
         let alike = self.places.entry(key).or_default();
         // Quantiles of two distributions cannot be joined: they stay two tests.
         let joins = measured.latency.is_none() && measured.value.is_some() && !measured.alone;
@@ -176,6 +203,7 @@ impl Found {
                     ..Test::default()
                 };
                 alike.push(self.tests.len());
+                let unit = unit.or(measured.unit);
                 self.tests.push(Made { test, told: measured.told, unit, further: BTreeMap::new() });
                 self.tests.len() - 1
             }
@@ -297,7 +325,11 @@ impl Found {
         run.environment = self.environment;
         let mut elapsed = 0.0;
         for Made { mut test, unit, further, .. } in self.tests {
-            test.summarize(unit);
+            test.summarize(unit.clone().unwrap_or_else(|| Unit::Other("".into())));
+            // Samples have the unit of the figure, also of one that is not known.
+            if test.value.is_none() && !test.samples.is_empty() {
+                test.value = unit.map(unknown);
+            }
             test.further = further
                 .into_iter()
                 .filter_map(|(name, (mut values, unit))| Some((name, Summary::of_values(&mut values, unit)?)))
@@ -315,12 +347,26 @@ impl Found {
         if self.start.is_none() {
             run.tests[0].warnings.push(UNDATED.to_owned());
         }
+        let more = if self.passed.len() < MOST_PASSED { "" } else { ", as perhaps others behind it" };
+        for (at, Wrong { line, why }) in self.passed.iter().enumerate() {
+            let more = if at + 1 == self.passed.len() { more } else { "" };
+            run.tests[0].warnings.push(shown(&format!("line {} {NOT_TAKEN}{more}: {why}", line.unwrap_or(0)), 300));
+        }
         run.elapsed_s = if elapsed > 0.0 { elapsed.into() } else { Number::UNKNOWN };
         run.reasons = run.failures().collect();
         run.outcome = if run.reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
         Some(run)
     }
 }
+
+/// The summary of a figure that is not known.
+fn unknown(unit: Unit) -> Summary {
+    let [median, least, greatest] = [Number::UNKNOWN; 3];
+    Summary { median, least, greatest, unit, counted: Some(0), made: Some(0) }
+}
+
+/// Part of the warning of a result that was not taken, behind its line.
+pub(super) const NOT_TAKEN: &str = "was not taken";
 
 /// Warning of a run whose log has no time.
 pub(super) const UNDATED: &str = "the log does not tell when it was made: the start is the time of the file";

@@ -13,10 +13,31 @@ pub(super) struct Interval {
     pub(super) jitter_ns: Option<f64>,
     /// Datagrams that were lost, and all.
     pub(super) lost: Option<(u64, u64)>,
+    /// Mean, least and greatest latency, nanoseconds (iperf 2's `avg/min/max/stdev`).
+    pub(super) latency_ns: Option<[f64; 3]>,
+    /// Segments that were sent again (iperf 2's `Rtry`).
+    pub(super) retries: Option<u64>,
+    /// Datagrams that came out of order, which a line of their own tells.
+    pub(super) late: Option<u64>,
     pub(super) line: usize,
 }
 
+/// End of the line that tells how many datagrams came out of order.
+const LATE: &str = "datagrams received out-of-order";
+
 impl Interval {
+    /// Takes `0.00-10.02 sec  12 datagrams received out-of-order`, if it is of these seconds.
+    pub(super) fn late(&mut self, text: &str) {
+        let told = || {
+            let (span, count) = text.strip_suffix(LATE)?.split_once(" sec")?;
+            let (from, to) = span.split_once('-')?;
+            let (from, to) = (units::number(from.trim())?, units::number(to.trim())?);
+            let same = (from - self.from).abs() < 0.1 && (to - self.to).abs() <= 0.05 * self.to;
+            count.trim().parse().ok().filter(|_| same)
+        };
+        self.late = told().or(self.late);
+    }
+
     /// The row behind its brackets, and the words behind the rate; `None` for a line that has no seconds at its begin.
     pub(super) fn of<'a>(text: &'a str, line: Line<'_>) -> Result<Option<(Self, Vec<&'a str>)>, Wrong> {
         let Some((span, figures)) = text.split_once(" sec") else { return Ok(None) };
@@ -25,10 +46,7 @@ impl Interval {
         }
         let digit = 2.0 * units::last_digit(span.trim());
         let ends = span.split_once('-').map(|(from, to)| (units::number(from.trim()), units::number(to.trim())));
-        let Some((Some(from), Some(to))) = ends.filter(|_| !figures.ends_with("datagrams received out-of-order"))
-        else {
-            return Ok(None);
-        };
+        let Some((Some(from), Some(to))) = ends.filter(|_| !figures.ends_with(LATE)) else { return Ok(None) };
         let words: Vec<&str> = figures.split_whitespace().collect();
         let [amount, amount_unit, rate, rate_unit, ref rest @ ..] = words[..] else {
             return Err(line.wrong("an interval without amount and rate"));
@@ -77,6 +95,27 @@ impl Interval {
                 return Err(line.wrong("losses that are not the per cent beside them"));
             }
         }
-        Ok(Some((Self { from, to, bytes, rate, jitter_ns, lost, line: line.number }, rest.to_vec())))
+        let (latency_ns, retries) = (latency(rest), retries(rest));
+        let row = Self { from, to, bytes, rate, jitter_ns, lost, latency_ns, retries, late: None, line: line.number };
+        Ok(Some((row, rest.to_vec())))
     }
+}
+
+/// `0.207/0.100/1.305/0.030 ms`: mean, least and greatest; the fourth is the deviation.
+fn latency(words: &[&str]) -> Option<[f64; 3]> {
+    words.windows(2).find_map(|pair| {
+        let times: Option<Vec<f64>> =
+            pair[0].split('/').map(|time| units::nanoseconds(units::number(time)?, pair[1])).collect();
+        <[f64; 4]>::try_from(times?).ok().map(|[mean, least, greatest, _]| [mean, least, greatest])
+    })
+}
+
+/// `8930/0         23      895K/3742(719) us`: writes and their errors, segments sent again, window and time of a round trip. A
+/// sum has the first two.
+fn retries(words: &[&str]) -> Option<u64> {
+    let [writes, retries, rest @ ..] = words else { return None };
+    let is_count = |text: &str| text.parse::<u64>().is_ok();
+    let known = rest.first().is_none_or(|window| window.contains('/') && window.ends_with(')'));
+    let (all, errors) = writes.split_once('/')?;
+    retries.parse().ok().filter(|_| known && is_count(all) && is_count(errors))
 }

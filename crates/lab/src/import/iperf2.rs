@@ -1,4 +1,5 @@
-//! iperf 2's text, of clients and servers, plain and enhanced (`-e`). The figure is that of the last line of a stream,
+//! iperf 2's text, of clients and servers, plain and enhanced (`-e`). What a heading tells holds for the connections of its end,
+//! what a connection's line marks for that one. The figure is that of the last line of a stream,
 //! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line are refused. A sum over
 //! both directions (`-d`, `--full-duplex`) is that of two tests, one each way.
 
@@ -34,6 +35,10 @@ struct Stream {
     duplex: bool,
     /// True if data flow in the other direction at the same time.
     both: bool,
+    /// True behind a line that only datagrams have.
+    udp: bool,
+    /// Options that the line of its connection marks.
+    marks: Vec<(String, String)>,
     /// Line of its connection.
     opened: Option<usize>,
     intervals: Vec<Interval>,
@@ -54,11 +59,20 @@ impl Stream {
     }
 }
 
+/// What a heading tells of the connections that a client opens, or of those to a server's port.
+#[derive(Clone, Default)]
+struct Heading {
+    protocol: Option<&'static str>,
+    datagram: Option<u64>,
+    told: Told,
+    text: String,
+}
+
 /// The part of a log behind one heading.
 #[derive(Default)]
 struct Block {
-    protocol: Option<&'static str>,
-    datagram: Option<u64>,
+    /// The heading in force of a client, and that of a server.
+    headings: [Heading; 2],
     streams: Vec<Stream>,
     /// Lines of all streams together.
     sums: Vec<(Interval, Told)>,
@@ -75,8 +89,31 @@ fn port(text: &str) -> Option<&str> {
     text.split_once(" port ")?.1.split_whitespace().next()
 }
 
+impl Heading {
+    /// Takes a line below the first one.
+    fn line(&mut self, line: Line<'_>) {
+        let size = SIZES.iter().find_map(|(begin, name)| Some((name, line.text.strip_prefix(begin)?)));
+        if let Some((name, size)) = size {
+            // The window that a host begins with is no setting.
+            if !size.ends_with("(default)") {
+                let size = size.split_once('(').map_or(size, |(size, _)| size);
+                self.told.set(name, size.trim().trim_end_matches(" Byte"));
+            }
+            return;
+        }
+        if let Some(rest) = line.text.strip_prefix("Sending ") {
+            self.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
+        }
+        let mark = if self.text.is_empty() { "" } else { "; " };
+        self.text = shown(&format!("{}{mark}{}", self.text, line.text), 200);
+        self.told.set("heading", &self.text);
+    }
+}
+
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut block, mut listens) = (Block::default(), Vec::new());
+    // Behind a heading's first line, until its rule.
+    let mut open: Option<usize> = None;
     for line in lines(text) {
         if iperf3_text::is_own(line.text) {
             return Err(line.wrong("a line of iperf3; import its log alone"));
@@ -91,33 +128,28 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             // With -r and -d two headings stand before the first interval.
             if block.streams.iter().any(|stream| !stream.intervals.is_empty()) {
-                let mut told = block.told.clone();
+                let (headings, told) = (block.headings.clone(), block.told.clone());
                 std::mem::take(&mut block).end(found)?;
-                // Each heading tells its own.
-                SIZES.iter().for_each(|(_, name)| told.unset(name));
-                block.told = told;
+                block = Block { headings, told, ..Block::default() };
             }
-            block.protocol = Some(if line.text.contains("UDP port") { "udp" } else { "tcp" });
+            let protocol = Some(if line.text.contains("UDP port") { "udp" } else { "tcp" });
+            let heading = &mut block.headings[usize::from(is_server)];
+            *heading = Heading { protocol, ..Heading::default() };
             listens.extend(port(line.text).filter(|_| is_server && listens.len() < 64));
             if !is_server {
-                block.told.set("host", line.text.split([' ', ',']).nth(3).unwrap_or_default());
+                heading.told.set("host", line.text.split([' ', ',']).nth(3).unwrap_or_default());
             }
+            open = Some(usize::from(is_server));
         } else if found.failed(line) {
         } else if let Some(rest) = line.text.strip_prefix('[') {
+            open = None;
             bracket(&mut block, rest, line, &listens, found)?;
-        } else if let Some((name, size)) =
-            SIZES.iter().find_map(|(begin, name)| Some((name, line.text.strip_prefix(begin)?)))
-        {
-            // The window that a host begins with is no setting.
-            if !size.ends_with("(default)") {
-                let size = size.split_once('(').map_or(size, |(size, _)| size);
-                block.told.set(name, size.trim().trim_end_matches(" Byte"));
-            }
+        } else if line.text.starts_with("-----") {
+            open = None;
+        } else if let Some(side) = open {
+            block.headings[side].line(line);
         } else {
             block.told.line(line);
-            if let Some(rest) = line.text.strip_prefix("Sending ") {
-                block.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
-            }
         }
     }
     block.end(found)
@@ -142,7 +174,8 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         let server = port(local).is_some_and(|port| listens.contains(&port));
         let (duplex, opened) = (rest.contains("(full-duplex)"), Some(line.number));
         let ends = rest.split(" (").next().unwrap_or(rest).to_owned();
-        let of = Stream { id: id.to_owned(), peer, ends, server, duplex, opened, ..Stream::default() };
+        let marks = marks(rest);
+        let of = Stream { id: id.to_owned(), peer, ends, server, duplex, opened, marks, ..Stream::default() };
         if duplex {
             block.streams.push(Stream { reverse: true, ..of.clone() });
         }
@@ -153,10 +186,21 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         block.reports = Some(id.to_owned());
         return Ok(());
     }
-    let Some((interval, _)) = Interval::of(rest, line)? else { return Ok(()) };
+    let is_sum = id == "SUM" || id.strip_prefix("SUM-").is_some_and(|count| count.parse::<u32>().is_ok());
+    let at = block.streams.iter().rposition(|stream| stream.id == id && (!stream.duplex || stream.reverse == star));
+    let Some((interval, _)) = Interval::of(rest, line)? else {
+        let of_sum = block.sums.last_mut().map(|(sum, _)| sum).filter(|_| is_sum);
+        if let Some(stream) = at.map(|at| &mut block.streams[at]) {
+            stream.udp |= rest.starts_with("Sent ") && rest.ends_with(" datagrams");
+            let last = stream.of_server.as_mut().or(stream.intervals.last_mut());
+            last.into_iter().for_each(|last| last.late(rest));
+        }
+        of_sum.into_iter().for_each(|sum| sum.late(rest));
+        return Ok(());
+    };
     let (from, told) = (interval.from, block.told.clone());
     block.told.result();
-    if id == "SUM" || id.strip_prefix("SUM-").is_some_and(|count| count.parse::<u32>().is_ok()) {
+    if is_sum {
         block.sums.push((interval, told));
         return Ok(());
     }
@@ -164,7 +208,6 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     if id.strip_prefix("FD").is_some_and(|id| id.parse::<u32>().is_ok()) {
         return Ok(());
     }
-    let at = block.streams.iter().rposition(|stream| stream.id == id && (!stream.duplex || stream.reverse == star));
     if block.reports.take_if(|known| known == id).is_some() {
         if let Some(at) = at {
             block.streams[at].of_server = Some(interval);
@@ -175,11 +218,20 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     let again = |stream: &Stream| {
         stream.intervals.len() > 1 && from == 0.0 && stream.intervals.last().is_some_and(|last| last.from == 0.0)
     };
+    let unreported = |of: &Stream| of.id == id && of.intervals.is_empty();
+    let beside = at.is_some_and(|at| block.streams[..at].iter().any(unreported));
     match at.map(|at| &mut block.streams[at]) {
         Some(stream) if !again(stream) => {
+            let same = |last: &Interval| last.from == from && (last.to - interval.to).abs() <= 0.05 * last.to;
+            if beside && stream.intervals.last().is_some_and(same) {
+                let why = "a second row of these seconds, beside a connection of this number that has none: two runs are \
+                           mixed; import the whole log of each run alone";
+                return Err(line.wrong(why));
+            }
             if star && !stream.reverse {
                 return Err(line.wrong("a stream in both directions at once, which is not read"));
             }
+            stream.udp |= interval.jitter_ns.is_some();
             stream.intervals.push(interval);
             stream.told = told;
         }
@@ -188,10 +240,25 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     Ok(())
 }
 
+/// The options in the marks of a connection's line, `(trip-times) (sock=6) (icwnd/mss/irtt=14/1448/150)`. Its number, its
+/// times and the other end's version are no options; its direction is read apart.
+fn marks(line: &str) -> Vec<(String, String)> {
+    let marks = line.split(" on ").next().unwrap_or(line).split('(').skip(1).filter_map(|mark| mark.split(')').next());
+    let option = |mark: &str| {
+        let (name, value) = mark.split_once('=').unwrap_or((mark, "on"));
+        match name {
+            "sock" | "ct" | "reverse" | "full-duplex" | "" => None,
+            "icwnd/mss/irtt" => value.split('/').nth(1).map(|mss| ("mss".to_owned(), shown(mss, 20))),
+            name if name.starts_with("peer ") => None,
+            name => Some((shown(name, 40), shown(value, 40))),
+        }
+    };
+    marks.filter_map(option).take(16).collect()
+}
+
 impl Block {
     /// Adds the streams of the block: those that a last line sums up as one test, others each by itself.
     fn end(mut self, found: &mut Found) -> Result<(), Wrong> {
-        let protocol = self.protocol.unwrap_or("tcp");
         for opened in
             self.streams.iter().filter(|stream| stream.intervals.is_empty()).filter_map(|stream| stream.opened)
         {
@@ -246,15 +313,20 @@ impl Block {
                     let mut whole = together(&members, &told);
                     whole.both = true;
                     let peers = members.iter().map(|member| member.peer.clone()).collect();
-                    add(&whole, protocol, members.len(), self.datagram, peers, found)?;
+                    add(&whole, &self.headings, members.len(), peers, found)?;
                 }
                 parts.clear();
                 continue;
             }
-            parts.push(sum);
-            let whole = Stream { intervals: std::mem::take(&mut parts), ..together(&members, &told) };
+            // Not every version has these in the sum.
+            let whole = together(&members, &told);
+            let of_members = |of: fn(&Interval) -> Option<u64>| whole.intervals.last().and_then(of);
+            let late = sum.late.or(of_members(|whole| whole.late));
+            let retries = sum.retries.or(of_members(|whole| whole.retries));
+            parts.push(Interval { late, retries, ..sum });
+            let whole = Stream { intervals: std::mem::take(&mut parts), ..whole };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
-            add(&whole, protocol, members.len(), self.datagram, peers, found)?;
+            add(&whole, &self.headings, members.len(), peers, found)?;
         }
         alone.extend(ended);
         alone.extend(streams);
@@ -271,10 +343,15 @@ impl Block {
             }
         }
         for stream in &alone {
-            add(stream, protocol, 1, self.datagram, vec![stream.peer.clone()], found)?;
+            add(stream, &self.headings, 1, vec![stream.peer.clone()], found)?;
         }
         Ok(())
     }
+}
+
+/// Datagrams of all streams that came out of order; `None` if no line tells it.
+fn late(members: &[Stream]) -> Option<u64> {
+    members.iter().filter_map(|member| member.intervals.last()?.late).reduce(u64::saturating_add)
 }
 
 /// The streams of one direction as one, from what each moved, over the time of the longest.
@@ -287,6 +364,9 @@ fn together(members: &[Stream], told: &Told) -> Stream {
         rate: lasts().map(|last| last.rate * if longest > 0.0 { last.to / longest } else { 1.0 }).sum(),
         jitter_ns: first.jitter_ns.filter(|_| members.len() == 1),
         lost: lasts().try_fold((0, 0), |(lost, all), last| last.lost.map(|(more, of)| (lost + more, all + of))),
+        latency_ns: first.latency_ns.filter(|_| members.len() == 1),
+        retries: lasts().try_fold(0, |all: u64, last| last.retries.map(|more| all.saturating_add(more))),
+        late: late(members),
         ..*first
     });
     Stream {
@@ -297,6 +377,8 @@ fn together(members: &[Stream], told: &Told) -> Stream {
             [one] => one.intervals.clone(),
             _ => whole.into_iter().collect(),
         },
+        udp: members.iter().any(|member| member.udp),
+        marks: members.iter().flat_map(|member| member.marks.clone()).collect(),
         of_server: of_servers(members),
         told: told.clone(),
         ..Stream::default()
@@ -307,7 +389,7 @@ fn together(members: &[Stream], told: &Told) -> Stream {
 fn of_servers(members: &[Stream]) -> Option<Interval> {
     let mut all = members.iter().map(|member| member.of_server.as_ref());
     let first = all.next()??;
-    let mut whole = Interval { jitter_ns: None, ..*first };
+    let mut whole = Interval { jitter_ns: None, latency_ns: None, ..*first };
     // Bits over the time of the longest.
     let mut bits = first.rate * first.to;
     for next in all {
@@ -315,6 +397,7 @@ fn of_servers(members: &[Stream]) -> Option<Interval> {
         bits += next.rate * next.to;
         whole.to = whole.to.max(next.to);
         whole.bytes += next.bytes;
+        whole.late = whole.late.into_iter().chain(next.late).reduce(u64::saturating_add);
         whole.lost = whole
             .lost
             .zip(next.lost)
@@ -328,9 +411,8 @@ fn of_servers(members: &[Stream]) -> Option<Interval> {
 
 fn add(
     stream: &Stream,
-    protocol: &str,
+    headings: &[Heading; 2],
     streams: usize,
-    datagram: Option<u64>,
     ports: Vec<String>,
     found: &mut Found,
 ) -> Result<(), Wrong> {
@@ -338,11 +420,17 @@ fn add(
     let whole = stream.intervals.len() == 1
         || last.from == 0.0 && stream.intervals.iter().rev().skip(1).all(|i| i.to <= last.to);
     let side = if stream.server { "server" } else { "client" };
+    let counts = if stream.of_server.is_some() { "server reports".to_owned() } else { format!("{side} counts") };
+    let heading = &headings[usize::from(stream.server)];
+    let protocol = heading.protocol.unwrap_or(if stream.udp || stream.of_server.is_some() { "udp" } else { "tcp" });
+    let mut told = heading.told.clone();
+    told.also(&stream.told);
+    stream.marks.iter().for_each(|(name, value)| told.set(name, value));
     let mut measured = Measured {
         line: last.line,
         id: format!("{protocol}-{streams}s-{side}{}", if stream.reverse { "-reverse" } else { "" }),
         title: format!(
-            "{}{}{}, as the {side} counts",
+            "{}{}{}, as the {counts}",
             protocol.to_uppercase(),
             if streams == 1 { String::new() } else { format!(", {streams} streams") },
             if stream.reverse { ", server to client" } else { "" }
@@ -356,7 +444,7 @@ fn add(
         ports: ports.into_iter().filter(|peer| !peer.is_empty()).map(|peer| shown(&peer, 100)).collect(),
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
-        told: stream.told.clone().lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
+        told: told.lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
         // A server's log does not tell the rate that its client sends at.
         alone: protocol == "udp" && stream.server,
         ..Measured::default()
@@ -374,7 +462,7 @@ fn add(
     if stream.reverse {
         measured.parameters.insert("reverse".to_owned(), true.into());
     }
-    if let Some(datagram) = datagram {
+    if let Some(datagram) = heading.datagram {
         measured.parameters.insert("datagram_bytes".to_owned(), datagram.into());
     }
     let mut parts = &stream.intervals[..];
@@ -391,9 +479,8 @@ fn add(
     measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect();
     let of = stream.of_server.as_ref().unwrap_or(last);
     if let Some(of_server) = &stream.of_server {
-        // The figure is what arrived.
-        let sent = measured.value.replace((of_server.rate, Unit::BitsPerSecond));
-        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+        measured.arrived(Some((of_server.rate, Unit::BitsPerSecond)));
+        measured.further.push(("sent_transferred".to_owned(), (last.bytes, Unit::Bytes)));
     } else if protocol == "udp" && !stream.server && !stream.reverse && last.lost.is_none() {
         measured.parameters.insert("figure".to_owned(), "sent".into());
         measured
@@ -407,12 +494,20 @@ fn add(
         *value = 0.0;
     }
     measured.further.extend(of.jitter_ns.map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
+    for (name, ns) in
+        ["latency_mean", "latency_min", "latency_max"].into_iter().zip(of.latency_ns.into_iter().flatten())
+    {
+        measured.further.push((name.to_owned(), (ns, Unit::Ns)));
+    }
+    for (name, count) in [("out_of_order", of.late), ("retransmits", last.retries)] {
+        measured.counters.extend(count.map(|count| (name.to_owned(), count)));
+    }
     if let Some((lost, all)) = of.lost {
         measured.counters.extend([("lost_packets".to_owned(), lost), ("packets".to_owned(), all)]);
         if all > 0 {
             measured.further.push(("lost".to_owned(), (100.0 * lost as f64 / all as f64, Unit::PerCent)));
         }
     }
-    measured.further.push(("transferred".to_owned(), (last.bytes, Unit::Bytes)));
+    measured.further.push(("transferred".to_owned(), (of.bytes, Unit::Bytes)));
     found.add(measured)
 }

@@ -3,6 +3,8 @@
 //! call; their figure is that of their sum (stream -1), or, at a client that wrote none, theirs together. At a server nothing
 //! tells streams at once without a sum from clients behind each other.
 
+use std::net::IpAddr;
+
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Found, Line, MEAN, Measured};
@@ -25,7 +27,8 @@ struct Values<'a> {
     to: f64,
     bytes: u64,
     rate: f64,
-    datagrams: Option<[f64; 3]>,
+    /// Jitter in milliseconds, datagrams lost, all, out of order.
+    datagrams: Option<[f64; 4]>,
 }
 
 impl<'a> Values<'a> {
@@ -41,7 +44,10 @@ impl<'a> Values<'a> {
         }
         let (from, to) = span.split_once('-')?;
         let datagrams = match more {
-            [jitter, lost, all, ..] => Some([units::number(jitter)?, units::number(lost)?, units::number(all)?]),
+            [jitter, lost, all, rest @ ..] => {
+                let late = rest.get(1).and_then(|late| units::number(late)).unwrap_or(f64::NAN);
+                Some([units::number(jitter)?, units::number(lost)?, units::number(all)?, late])
+            }
             _ => None,
         };
         Some(Self {
@@ -55,6 +61,14 @@ impl<'a> Values<'a> {
         })
     }
 
+    /// True if an end is a group of hosts, to which nothing but datagrams are sent (RFC 1112, RFC 4291 2.7).
+    fn to_group(&self) -> bool {
+        [self.ends[0], self.ends[2]].iter().any(|end| {
+            let host = end.split('%').next().unwrap_or_default();
+            host.parse().is_ok_and(|host: IpAddr| host.is_multicast()) || host == "255.255.255.255"
+        })
+    }
+
     fn is_of(&self, other: &Self) -> bool {
         self.ends == other.ends && self.id == other.id
     }
@@ -65,6 +79,8 @@ struct Stream<'a> {
     list: Vec<Values<'a>>,
     /// The server's report of its datagrams.
     report: Option<Values<'a>>,
+    /// True behind the line that says that no server answered the last datagram.
+    no_ack: bool,
     line: Line<'a>,
     told: Told,
 }
@@ -81,6 +97,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             if !found.failed(line) {
                 told.line(line);
+            } else if line.text.contains("did not receive ack of last datagram") {
+                streams.last_mut().into_iter().for_each(|stream| stream.no_ack = true);
             }
             continue;
         };
@@ -112,7 +130,9 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             .find(|known| known[0].is_of(&values) && !(known.len() > 1 && known[known.len() - 1].from == 0.0));
         match open {
             Some(known) => known.push(values),
-            None => streams.push(Stream { list: vec![values], report: None, line, told: told.clone() }),
+            None => {
+                streams.push(Stream { list: vec![values], report: None, no_ack: false, line, told: told.clone() });
+            }
         }
     }
     // Streams that wait for their sum.
@@ -176,7 +196,7 @@ fn together<'a>(call: &[&Stream<'a>]) -> Result<Stream<'a>, Wrong> {
         // A mean jitter says nothing of any stream.
         let sum = |at: usize| lasts.iter().filter_map(|last| last.datagrams.map(|of| of[at])).sum::<f64>();
         let told = lasts.iter().all(|last| last.datagrams.is_some_and(|of| of[2] > 0.0));
-        if told { [f64::NAN, sum(1), sum(2)] } else { [0.0, 0.0, -1.0] }
+        if told { [f64::NAN, sum(1), sum(2), sum(3)] } else { [0.0, 0.0, -1.0, 0.0] }
     });
     // As of a [SUM]: over the time of the longest, which bytes and rate tell better than the time's one digit.
     let bytes = lasts.iter().map(|last| last.bytes).fold(0, u64::saturating_add);
@@ -189,16 +209,18 @@ fn together<'a>(call: &[&Stream<'a>]) -> Result<Stream<'a>, Wrong> {
         datagrams,
         ..*first
     };
-    Ok(Stream { list: vec![whole], report: None, line: call[0].line, told: call[0].told.clone() })
+    let no_ack = call.iter().any(|stream| stream.no_ack);
+    Ok(Stream { list: vec![whole], report: None, no_ack, line: call[0].line, told: call[0].told.clone() })
 }
 
 fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wrong> {
-    let Stream { list, report, line, told } = stream;
+    let Stream { list, report, no_ack, line, told } = stream;
     let Some(last) = list.last() else { return Ok(()) };
     let is_whole = last.from == 0.0;
     let parts = if is_whole { &list[..list.len() - 1] } else { &list[..] };
     let datagrams = report.as_ref().map_or(last.datagrams, |report| report.datagrams);
-    let protocol = if datagrams.is_some() { "udp" } else { "tcp" };
+    let unanswered = datagrams.is_none() && (*no_ack || last.to_group());
+    let protocol = if datagrams.is_some() || unanswered { "udp" } else { "tcp" };
     // Of a sum that stands alone the streams are not told.
     let streams = Some(streams).filter(|streams| *streams > 0);
     let id = match streams {
@@ -218,9 +240,9 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         workload: format!("iperf-{protocol}"),
         parameters: parameters([("protocol", Parameter::from(protocol))]),
         ports: vec![format!("{}:{}", last.ends[2], last.ends[3])],
-        told: told.clone().lasting(Some(last.to)).sending(datagrams.map(|_| last.rate)),
+        told: told.clone().lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
         // A server's lines do not tell the rate that its client sends at.
-        alone: report.is_none() && datagrams.is_some_and(|[_, _, all]| all > 0.0),
+        alone: report.is_none() && datagrams.is_some_and(|[_, _, all, _]| all > 0.0),
         value: Some((last.rate, Unit::BitsPerSecond)),
         seconds: Some(last.to),
         samples: parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect(),
@@ -230,7 +252,7 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
     measured.parameters.insert("streams".to_owned(), streams.map_or_else(|| "not told".into(), Parameter::from));
     found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), line.number)?;
     if is_whole {
-        measured.counters.push(("bytes".to_owned(), last.bytes));
+        measured.counters.push(("bytes".to_owned(), report.as_ref().unwrap_or(last).bytes));
     } else {
         measured.parameters.insert("figure".to_owned(), MEAN.into());
         measured
@@ -240,18 +262,19 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         measured.value = Some((mean, Unit::BitsPerSecond));
     }
     if let Some(report) = report {
-        // The figure is what arrived.
-        let sent = measured.value.replace((report.rate, Unit::BitsPerSecond));
-        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+        measured.arrived(Some((report.rate, Unit::BitsPerSecond)));
+        if is_whole {
+            measured.counters.push(("sent_bytes".to_owned(), last.bytes));
+        }
     }
-    if let Some([jitter, lost, all]) = datagrams {
+    if unanswered || datagrams.is_some_and(|[_, _, all, _]| all <= 0.0) {
+        measured.parameters.insert("figure".to_owned(), "sent".into());
+        let told = "no report of the server: the figure is what was sent, what arrived is unknown";
+        measured.warnings.push(told.to_owned());
+    }
+    if let Some([jitter, lost, all, late]) = datagrams {
         if all > 0.0 && lost >= all {
             measured.value = Some((0.0, Unit::BitsPerSecond));
-        }
-        if all <= 0.0 {
-            measured.parameters.insert("figure".to_owned(), "sent".into());
-            let told = "no report of the server: the figure is what was sent, what arrived is unknown";
-            measured.warnings.push(told.to_owned());
         }
         // A client that got no report of the server writes -1.
         if all > 0.0 && lost >= 0.0 {
@@ -259,6 +282,9 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
                 measured.further.push(("jitter".to_owned(), (jitter * 1e6, Unit::Ns)));
             }
             measured.further.push(("lost".to_owned(), (100.0 * lost / all, Unit::PerCent)));
+            for (name, number) in [("lost_packets", lost), ("packets", all), ("out_of_order", late)] {
+                measured.counters.extend(units::count(number).map(|count| (name.to_owned(), count)));
+            }
         }
     }
     found.add(measured)

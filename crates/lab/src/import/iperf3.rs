@@ -230,6 +230,9 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
     if protocol == "UDP" {
         counted("packets", knows_sent, half.sent, "packets");
         counted("lost_packets", knows_received, half.received, "lost_packets");
+        if knows_received && half.sent == PLAIN.sent {
+            measured.counters.extend(late(document).map(|count| ("out_of_order".to_owned(), count)));
+        }
     }
     let intervals = document.get("intervals").and_then(Value::as_array);
     let sample = |interval: &Value| {
@@ -238,11 +241,23 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
         let (t, value) = (json::number(sum, &["end"])?, json::number(sum, &["bits_per_second"])?);
         (!omitted).then(|| Sample { t_s: t.into(), value: value.into() })
     };
-    measured.samples = intervals.into_iter().flatten().filter_map(sample).collect();
+    // What this end sends of datagrams is not what arrives.
+    if protocol != "UDP" || !sends || received.is_none() {
+        measured.samples = intervals.into_iter().flatten().filter_map(sample).collect();
+        measured.unit = Some(Unit::BitsPerSecond);
+    }
     if measured.value.is_none() && measured.failures.is_empty() {
         measured.failures.push("the document has no rate".to_owned());
     }
     measured
+}
+
+/// Datagrams that came out of order, of all streams of a test of one direction; `None` if one of them does not tell it.
+fn late(document: &Value) -> Option<u64> {
+    let streams = json::at(document, &["end", "streams"])?.as_array().filter(|streams| !streams.is_empty())?;
+    let both = json::at(document, &["end", BACK.sent]).is_some();
+    let late = |stream: &Value| json::at(stream, &["udp", "out_of_order"])?.as_u64();
+    streams.iter().map(late).try_fold(0, |all: u64, late| Some(all.saturating_add(late?))).filter(|_| !both)
 }
 
 /// A finding of a direction, by the key that document and text have in common. `serves` is true of a server's view.

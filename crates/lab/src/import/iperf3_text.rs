@@ -126,7 +126,28 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         let line = Line { text: stamped(line.text), ..line };
         let accepts = line.text.starts_with("Accepted connection from ") && !aside;
         let begins = accepts || line.text.starts_with("Connecting to host ");
-        if begins || line.text.starts_with("Server listening on ") && !aside {
+        let heading = line.text.strip_prefix("Server listening on ").filter(|_| !aside);
+        if let Some(test) = &mut open
+            && begins
+            && test.failures.is_empty()
+            && !test.rows.iter().any(|row| row.last)
+        {
+            let why = format!(
+                "the test of line {} begins before this one has its summary, as where two runs are mixed, or one is cut; \
+                 import the whole log of each run alone",
+                line.number
+            );
+            return Err(Wrong { line: Some(test.line), why });
+        }
+        // A server that is stopped within a test listens no more: another number says that the test before had ended.
+        if let Some((_, number)) = heading.and_then(|heading| heading.split_once("(test #"))
+            && number != "1)"
+            && let Some(test) = &mut open
+            && test.serves
+        {
+            test.failures.retain(|why| !why.starts_with("interrupt - the server"));
+        }
+        if begins || heading.is_some() {
             close(&mut open, &mut told, found)?;
         }
         listens =
@@ -377,6 +398,11 @@ impl Test {
         self.rows.iter().filter(of).map(|row| &row.interval)
     }
 
+    /// Seconds at the begin that are in no figure (`-O`), as far as rows tell them.
+    fn omitted(&self) -> Option<f64> {
+        self.rows.iter().filter(|row| row.omitted).map(|row| row.interval.to).reduce(f64::max)
+    }
+
     /// The finding of a direction. `sends` is of this end, where both are tested.
     fn measured(&self, sends: Option<bool>) -> Result<Measured, Wrong> {
         let reverse = sends.map_or(self.reverse, |sends| sends == self.serves);
@@ -411,6 +437,10 @@ impl Test {
         // Neither the rate nor the size of the datagrams that a client sends is told to the server's reader.
         measured.alone = self.udp && self.serves && !this_sends;
         measured.told = self.told.clone().lasting(known.map(|(row, _)| row.interval.to));
+        // With -V the heading tells it.
+        if let Some(omitted) = self.omitted().filter(|_| !self.settings.contains_key("omit_s")) {
+            measured.told.set("omit_s", &format!("{omitted:.0}"));
+        }
         measured.ports.clone_from(&self.ports);
         measured.failures.clone_from(&self.failures);
         measured.warnings.clone_from(&self.warnings);
@@ -453,7 +483,11 @@ impl Test {
             measured.counters.extend(row.interval.lost.map(|(_, all)| ("packets".to_owned(), all)));
         }
         let sample = |part: &Interval| Sample { t_s: part.to.into(), value: part.rate.into() };
-        measured.samples = self.intervals(sends, streams.unwrap_or(1)).map(sample).collect();
+        // What this end sends of datagrams is not what arrives.
+        if !self.udp || !this_sends || received.is_none() {
+            measured.samples = self.intervals(sends, streams.unwrap_or(1)).map(sample).collect();
+            measured.unit = Some(Unit::BitsPerSecond);
+        }
         Ok(measured)
     }
 }

@@ -20,6 +20,7 @@ mod iperf3_text;
 mod json;
 mod linerate;
 mod netperf;
+mod other;
 mod own;
 mod pkt_gen;
 mod told;
@@ -29,6 +30,7 @@ mod xdd;
 use linerate_result::{RunResult, Timestamp};
 use thiserror::Error;
 
+use dress::Part;
 use found::{Found, Line};
 use linerate_text::plain;
 pub use own::own;
@@ -87,6 +89,8 @@ struct Wrong {
 pub enum ImportError {
     #[error("{name}: no format that is known; name it by --format, one of {}", names())]
     Unknown { name: String },
+    #[error("{name}: {what}; the formats that are read are {}", names())]
+    Other { name: String, what: &'static str },
     #[error("{name}{}: {why}", .line.map_or_else(String::new, |line| format!(":{line}")))]
     Line {
         name: String,
@@ -106,8 +110,15 @@ impl Import {
     /// The first format that a text looks like.
     #[must_use]
     pub fn detect(text: &str) -> Option<&'static Self> {
-        let text = dress::without(text);
-        IMPORTS.iter().find(|row| (row.looks)(&text))
+        Self::of(&dress::parts(text))
+    }
+
+    fn of(parts: &[Part<'_>]) -> Option<&'static Self> {
+        IMPORTS.iter().find(|row| row.is_in(parts))
+    }
+
+    fn is_in(&self, parts: &[Part<'_>]) -> bool {
+        parts.iter().any(|part| (self.looks)(&part.text))
     }
 }
 
@@ -139,34 +150,45 @@ pub fn read(
 ) -> Result<Vec<RunResult>, ImportError> {
     let name = shown(name, 200);
     // The byte order mark of Windows' programs.
-    let raw = text;
-    let text = &dress::without(text.strip_prefix('\u{feff}').unwrap_or(text));
-    let row = format.or_else(|| Import::detect(text)).ok_or_else(|| ImportError::Unknown { name: name.clone() })?;
+    let parts = dress::parts(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let Some(row) = format.or_else(|| Import::of(&parts)) else {
+        return Err(match other::named(text) {
+            Some(what) => ImportError::Other { name, what },
+            None => ImportError::Unknown { name },
+        });
+    };
     let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
     if let (None, Read::Log(_) | Read::Foreign(_)) = (format, &row.read)
-        && let Some(other) = IMPORTS.iter().rfind(|other| other.name != row.name && (other.looks)(text))
+        && let Some(other) = IMPORTS.iter().rfind(|other| other.name != row.name && other.is_in(&parts))
     {
         let why = format!("results of {} and of {} in one file; import each from its own file", row.name, other.name);
         return Err(wrong(Wrong { line: None, why }));
     }
-    let runs = match row.read {
-        Read::Documents(read) => read(text).map_err(wrong)?,
-        Read::Log(read) | Read::Foreign(read) => {
-            let mut found = Found::default();
-            read(text, &mut found).map_err(wrong)?;
-            // A number that is cut is a number.
-            if let (Read::Log(_), Some(last)) = (&row.read, lines(text).last())
-                && !text.ends_with('\n')
-                && last.text.bytes().any(|byte| byte.is_ascii_digit())
-            {
-                return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
-            }
-            if let Read::Log(_) = &row.read {
+    let mut found = Found::default();
+    let mut runs = Vec::new();
+    // Of several programs those that write this format.
+    let of_row = |part: &&Part<'_>| parts.len() == 1 || (row.looks)(&part.text);
+    for Part { source, text } in parts.iter().filter(of_row) {
+        found.source.clone_from(source);
+        match row.read {
+            Read::Documents(read) => runs.extend(read(text).map_err(wrong)?),
+            Read::Foreign(read) => read(text, &mut found).map_err(wrong)?,
+            Read::Log(read) => {
+                let read = read(text, &mut found);
+                // A number that is cut is a number, and what fails before it may lack what is behind it.
+                if let Some(last) = cut(text) {
+                    return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
+                }
+                read.map_err(wrong)?;
                 found.start = found.start.or_else(|| date::first(text));
             }
-            found.run(&name, raw, at, command).into_iter().collect()
         }
-    };
+    }
+    // What cannot be proven is passed over beside what can.
+    if found.is_empty() && !found.passed.is_empty() {
+        return Err(wrong(found.passed.remove(0)));
+    }
+    runs.extend(found.run(&name, text, at, command));
     if runs.is_empty() { Err(ImportError::Nothing { name, format: row.name }) } else { Ok(runs) }
 }
 
@@ -177,6 +199,12 @@ pub fn source(run: &RunResult) -> Option<String> {
     port.path.strip_prefix(IMPORTED).map(str::to_owned)
 }
 
+/// Warnings of a run about results in its log that were not taken, each with its line.
+pub fn not_taken(run: &RunResult) -> impl Iterator<Item = &str> {
+    let all = run.tests.iter().flat_map(|test| &test.warnings).map(String::as_str);
+    all.filter(|told| told.starts_with("line ") && told.contains(found::NOT_TAKEN))
+}
+
 /// Text of a file for people: no control characters, `most` characters at most.
 fn shown(text: &str, most: usize) -> String {
     let mut shown = plain(&text.chars().take(most).collect::<String>());
@@ -184,6 +212,12 @@ fn shown(text: &str, most: usize) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// The last line of a text, if it has digits and no end.
+fn cut(text: &str) -> Option<Line<'_>> {
+    let last = lines(text).last().filter(|_| !text.ends_with('\n'))?;
+    last.text.bytes().any(|byte| byte.is_ascii_digit()).then_some(last)
 }
 
 /// The lines of a text with their numbers. A terminal's carriage returns and blanks around a line are no part of it.

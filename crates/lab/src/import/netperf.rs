@@ -112,11 +112,21 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
         return Ok(());
     }
     let values = listed::values(line.text);
-    if values.len() > 1 && values.iter().all(|value| units::number(value).is_some()) {
-        return Err(line.wrong("values without a line of their names; netperf -P 1 prints it"));
-    }
     let State::Heading(table) = state else { return Ok(()) };
-    table.line(test, line)?.into_iter().try_for_each(|measured| found.add(measured))
+    let ended = if values.len() > 1 && values.iter().all(|value| units::number(value).is_some()) {
+        table.passed = Some(line.wrong("values without a line of their names; netperf -P 1 prints it"));
+        table.end()?.into_iter().collect()
+    } else {
+        table.line(test, line)?
+    };
+    ended.into_iter().try_for_each(|measured| found.add(measured))?;
+    if let Some(wrong) = table.passed.take() {
+        // Numbers behind it may be of the same test.
+        **table = Table::default();
+        test.told.result();
+        found.pass(wrong);
+    }
+    Ok(())
 }
 
 /// Ends a block; a list of which only the names came is no result.

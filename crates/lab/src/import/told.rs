@@ -86,10 +86,6 @@ impl Told {
         }
     }
 
-    pub(super) fn unset(&mut self, name: &str) {
-        Rc::make_mut(&mut self.settings).remove(name);
-    }
-
     /// Takes the text, settings and options of others, without what is set here.
     pub(super) fn also(&mut self, other: &Self) {
         self.text = Rc::clone(&other.text);

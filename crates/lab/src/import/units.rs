@@ -73,6 +73,12 @@ pub(super) fn mean(rates: impl Iterator<Item = (f64, f64)>) -> f64 {
     amount / time
 }
 
+/// A whole number that is not negative.
+pub(super) fn count(number: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 2^53")]
+    (number.fract() == 0.0 && (0.0..9e15).contains(&number)).then_some(number as u64)
+}
+
 /// A plain decimal number: digits, a point, an exponent; neither `inf` nor `nan`.
 pub(super) fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().any(|byte| byte.is_ascii_digit())

@@ -1,4 +1,5 @@
-//! xdd's tables, for people and as values with commas (`-csvout`). A target's passes are the repeats of its test.
+//! xdd's tables, for people and as values with commas (`-csvout`). A target's passes are the repeats of its test. Those of
+//! version 6 have other names and no line of units; their rate proves that it is 10^6 bytes a second.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ pub(super) const IMPORT: Import =
     Import { name: "xdd", about: "tables of xdd, also those of -csvout", looks, read: Read::Log(read) };
 
 fn looks(text: &str) -> bool {
-    text.lines().any(|line| is_heading(&cells(line))) && text.contains("UNITS>>")
+    let heading = |line| is_heading(&cells(line)) && text.contains("UNITS>>") || is_heading_of_6(&cells(line));
+    text.lines().any(heading)
 }
 
 /// Kinds of rows that hold a result.
@@ -21,6 +23,46 @@ const ROWS: &[&str] = &["COMBINED", "TARGET_AVERAGE", "TARGET_PASS", "QUEUE_AVER
 /// The words of a line, which commas or blanks separate.
 fn cells(line: &str) -> Vec<&str> {
     if line.contains(',') { line.split(',').map(str::trim).collect() } else { line.split_whitespace().collect() }
+}
+
+/// Columns of version 6: its names in tables, those in values, what they are called since, and their units.
+const OF_6: &[[&str; 4]] = &[
+    ["", "", "What", ""],
+    ["T", "Target", "Target", ""],
+    ["Q", "Q", "Queue", ""],
+    ["Bytes", "Bytes", "Bytes_Xfered", ""],
+    ["Ops", "Ops", "Ops", ""],
+    ["Time", "Time", "Elapsed", "seconds"],
+    ["Rate", "Avg Rate", "Bandwidth", "MBytes/s"],
+    ["IOPS", "IOPS", "IOPS", ""],
+    ["Latency", "Latency", "Latency", "seconds"],
+    ["%CPU", "Percent CPU", "Pct_CPU", ""],
+    ["OP_Type", "OP_Type", "Op_Type", ""],
+    ["ReqSize", "ReqSize", "Xfer_Size", ""],
+];
+
+fn is_heading_of_6(cells: &[&str]) -> bool {
+    let names = |place: usize| OF_6.iter().map(move |names| names[place]);
+    names(0).skip(1).eq(cells.iter().copied()) || names(1).eq(cells.iter().copied())
+}
+
+/// The cells of a row of version 6, whose kind is two words, with the one word that it is since.
+fn since_6(cells: Vec<&str>) -> Vec<&str> {
+    let joined = match cells[..] {
+        ["TARGET", second, ..] => Some((second, 2)),
+        [first, ..] if first.starts_with("TARGET ") => Some((first["TARGET ".len()..].trim(), 1)),
+        [first @ "Combined", ..] => Some((first, 1)),
+        _ => None,
+    };
+    let kind = joined.and_then(|(word, count)| match word {
+        "Combined" => Some(("COMBINED", count)),
+        "Average" => Some(("TARGET_AVERAGE", count)),
+        pass => pass.strip_prefix("PASS")?.bytes().all(|byte| byte.is_ascii_digit()).then_some(("TARGET_PASS", count)),
+    });
+    match kind {
+        Some((kind, count)) => [kind].into_iter().chain(cells[count..].iter().copied()).collect(),
+        None => cells,
+    }
 }
 
 fn is_heading(cells: &[&str]) -> bool {
@@ -34,6 +76,8 @@ struct Table {
     rows: Vec<Row>,
     names: BTreeMap<String, String>,
     told: Told,
+    /// True of a table of version 6.
+    is_of_6: bool,
     /// True behind the first line by which a run says that it failed.
     failed: bool,
 }
@@ -48,7 +92,7 @@ struct Row {
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let mut table = Table::default();
     for line in lines(text) {
-        let cells = cells(line.text);
+        let cells = since_6(cells(line.text));
         let kind = cells.first().and_then(|first| ROWS.iter().find(|kind| *kind == first));
         if line.text.starts_with("xdd: ") && line.text.contains(": ERROR: ") {
             if !std::mem::replace(&mut table.failed, true) {
@@ -64,7 +108,12 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             if !table.columns.iter().map(|(name, _)| name).eq(cells.iter()) {
                 table.end(found)?;
                 table.columns = columns;
+                table.is_of_6 = false;
             }
+        } else if is_heading_of_6(&cells) {
+            table.end(found)?;
+            (table.failed, table.is_of_6) = (false, true);
+            table.columns = OF_6.iter().map(|[.., name, unit]| ((*name).to_owned(), (*unit).to_owned())).collect();
         } else if cells.first() == Some(&"UNITS>>") {
             for ((_, unit), cell) in table.columns.iter_mut().zip(&cells) {
                 *unit = shown(cell, 20);
@@ -129,6 +178,14 @@ impl Table {
         // xdd's MBytes are 10^6 bytes.
         if let Some((rate, unit)) = number("Bandwidth")?.filter(|(_, unit)| unit == "MBytes/s") {
             let _ = unit;
+            let bytes = number("Bytes_Xfered")?.map_or(f64::NAN, |(bytes, _)| bytes);
+            let seconds = measured.seconds.unwrap_or(0.0);
+            // Powers of 1024 differ by 4.9 %, times are written in milliseconds.
+            let share = 0.02 + 0.001 / seconds;
+            let proven = (bytes / seconds - rate * 1e6).abs() <= share * rate * 1e6;
+            if self.is_of_6 && !proven {
+                return Err(line.wrong("a rate that is not bytes over time in 10^6 bytes a second"));
+            }
             measured.further.push(("throughput".to_owned(), (rate * 1e6, Unit::BytesPerSecond)));
         }
         if let Some((time, unit)) = number("Latency")? {

@@ -135,6 +135,12 @@ const PROCESSORS: &[(&str, &str)] = &[
     ("remote_service_demand", "service_demand_remote"),
 ];
 
+/// Parts of the names of counters.
+const COUNTERS: &[&str] = &["retrans", "_calls"];
+
+/// Parts of the names of figures that are read by name, and of what tells how sure these are.
+const READ: &[&str] = &["throughput", "sd_units", "service_demand_units", "confid", "size"];
+
 /// The finding of a list: throughput and times as figures, sizes as parameters, other settings as conditions.
 pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line<'_>) -> Result<Measured, Wrong> {
     let wrong = |why: String| Wrong { line: Some(line.number), why };
@@ -155,10 +161,15 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     measured.value = Some(throughput);
     if of_datagrams {
         let sent = named("local_send_throughput").and_then(rate);
-        measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
         match named("remote_recv_throughput").and_then(rate).filter(|(rate, _)| *rate >= 0.0) {
-            Some(arrived) => measured.value = Some(arrived),
-            None => undirected(&mut measured),
+            Some(arrived) => {
+                measured.value = sent;
+                measured.arrived(Some(arrived));
+            }
+            None => {
+                measured.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
+                undirected(&mut measured);
+            }
         }
     }
     let requests = measured.workload.ends_with("rr") || unit.starts_with("Trans");
@@ -167,11 +178,13 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         "us/Tran" => Unit::Other("us/Tr".into()),
         known => Unit::Other(known.into()),
     };
+    let mut unread = Vec::new();
     for (name, value) in &pairs {
         let key = name.to_ascii_lowercase().replace(' ', "_");
         // -1 stands for what was not measured, or does not apply.
         let number = units::number(value).filter(|number| *number >= 0.0);
-        if SETTINGS.iter().any(|setting| key.contains(setting)) && !key.contains("confid") {
+        let is_setting = SETTINGS.iter().any(|setting| key.contains(setting)) && !key.contains("confid");
+        if is_setting {
             match key.as_str() {
                 "command_line" => measured.told.line(Line { text: value, ..line }),
                 _ => measured.told.set(&key, value),
@@ -200,9 +213,20 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
                     LATENCIES.iter().find_map(|(long, ours)| Some(format!("{ours}{}", short.strip_prefix(long)?)));
                 measured.further.push((long.unwrap_or_else(|| short.to_owned()), (us * 1e3, Unit::Ns)));
             }
+            (Some(number), ..) if COUNTERS.iter().any(|part| key.contains(part)) && units::count(number).is_some() => {
+                measured.counters.extend(units::count(number).map(|count| (key, count)));
+            }
             // Of further figures the list does not tell the units in a form to rely on.
+            _ if size.is_none() && !is_setting && !READ.iter().any(|part| key.contains(part)) => {
+                unread.push(name.as_str())
+            }
             _ => {}
         }
+    }
+    if !unread.is_empty() {
+        let first = unread[..unread.len().min(6)].join(", ");
+        let more = if unread.len() > 6 { format!(" and {} more", unread.len() - 6) } else { String::new() };
+        measured.warnings.push(format!("the list does not tell the unit of what is not read of it: {first}{more}"));
     }
     measured.told = measured.told.lasting(measured.seconds);
     if measured.parameters.is_empty() {
@@ -211,8 +235,9 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     Ok(measured)
 }
 
-/// Says that a throughput of datagrams may be what was sent.
+/// Says that a throughput of datagrams may be what was sent. Its intervals are what this end saw.
 pub(super) fn undirected(measured: &mut Measured) {
+    measured.samples.clear();
     measured.parameters.insert("figure".to_owned(), "not told whether sent or received".into());
     let told = "of datagrams the list does not tell what arrived: the figure may be what was sent; ask for REMOTE_RECV_THROUGHPUT";
     measured.warnings.push(told.to_owned());
