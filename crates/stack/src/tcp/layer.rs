@@ -441,10 +441,12 @@ impl Tcp {
         for _ in 0..self.sockets.works() {
             let Some((index, stirred)) = self.sockets.next() else { return };
             let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
+            let crowded = self.sockets.is_crowded(index);
             let Some(socket) = self.sockets.at(index) else { continue };
             if !probe.passed(Stage::Turn, socket) {
                 return self.sockets.wake(index);
             }
+            socket.connection.crowded = crowded;
             let Socket { connection, headers, local, remote, .. } = socket;
             if headers.as_ref().is_some_and(|headers| !headers.hold(ip, now)) {
                 *headers = None;

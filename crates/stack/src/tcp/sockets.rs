@@ -243,6 +243,16 @@ impl Sockets {
         }
     }
 
+    /// True if a connection is one of so many handshakes of its listener that it has to give way when nobody goes on with it for
+    /// long.
+    pub(crate) fn is_crowded(&self, index: u32) -> bool {
+        let Some(Some(socket)) = self.places.get(index as usize) else { return false };
+        let Some(listener) = socket.listener else { return false };
+        let handshake = socket.early.is_none() && socket.connection.state() == State::SynReceived;
+        let listener = self.listeners.get(listener as usize).and_then(Option::as_ref).filter(|_| handshake);
+        listener.is_some_and(|listener| 2 * listener.pending > listener.backlog)
+    }
+
     /// Sets how many connections of a listener may begin with data at a time; false if there is none.
     pub(crate) fn set_fast_open(&mut self, id: TcpListenerId, most: usize) -> bool {
         let listener = self.listeners.get_mut(id.0 as usize).and_then(Option::as_mut);

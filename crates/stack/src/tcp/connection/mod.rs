@@ -182,6 +182,8 @@ pub struct Connection {
     orphaned: bool,
     /// There is little memory.
     pressed: bool,
+    /// It is a handshake with so many others that it is in their way.
+    pub(in crate::tcp) crowded: bool,
 
     // ---- what is sent (RFC 9293, section 3.3.1) ----
     /// Number of our SYN.
@@ -321,6 +323,7 @@ impl Connection {
             passive: false,
             orphaned: false,
             pressed: false,
+            crowded: false,
             iss,
             una: iss,
             nxt: iss,

@@ -16,6 +16,8 @@ const CHALLENGES: u64 = 500 * MILLISECOND;
 const REST: u64 = SECOND;
 /// Time for which a SYN is sent again before the connection is given up: six times, in the end 64 s apart.
 const SYN_PATIENCE: u64 = 127 * SECOND;
+/// The same where it is in the way of others: twice. Linux prunes such ones likewise.
+const CROWDED: u64 = 3 * SECOND;
 
 /// Times at which something is due.
 #[derive(Debug)]
@@ -253,7 +255,12 @@ impl Connection {
     /// RFC 6298, sections 5.4 to 5.7; RFC 5681, section 3.1.
     fn time_out(&mut self, now: u64) {
         let handshake = self.una == self.iss;
-        let patience = if handshake { self.config.patience.min(SYN_PATIENCE) } else { self.config.patience };
+        let patience = match handshake {
+            true if self.crowded => CROWDED,
+            true => SYN_PATIENCE,
+            false => u64::MAX,
+        };
+        let patience = patience.min(self.config.patience);
         if now.saturating_sub(self.timers.since) >= patience {
             let told = (!handshake).then(|| (self.nxt, Some(self.receive.nxt())));
             self.give_up();
