@@ -92,12 +92,14 @@ impl Connection {
         }
     }
 
-    /// Takes the window of a segment, unless it is older than the one that told of it last; true if it is another one.
+    /// Takes the window of a segment, unless it is older than the one that told of it last; true if it is another one. Those of
+    /// segments beyond a gap, and with old acknowledgements, are left: a stranger need only hit the window to forge them, and all
+    /// later ones of the peer would be older.
     #[inline]
     fn take_window(&mut self, segment: &Segment<'_>) -> bool {
         let (seq, ack) = self.told;
         let newer = seq.is_before(segment.seq) || seq == segment.seq && ack.is_until(segment.ack);
-        if !newer {
+        if !newer || segment.ack.is_before(self.una) || self.receive.nxt().is_before(segment.seq) {
             return false;
         }
         // A SYN's window is not scaled (RFC 7323, section 2.2).

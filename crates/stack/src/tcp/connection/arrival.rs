@@ -143,25 +143,22 @@ impl Connection {
         if !segment.has(TcpFlags::ACK) {
             return;
         }
+        let begins = self.state == State::SynReceived;
+        if begins && !self.is_new(segment.ack) {
+            self.reset = Some((segment.ack, None));
+            return;
+        }
+        // RFC 5961, section 5.2; but what was never sent was never acknowledged either, however large the window is: a
+        // forged segment has fewer numbers to hit (as in Linux).
+        let oldest = self.una.minus(low(self.counters.acknowledged.min(self.greatest.into())));
+        if !begins && (segment.ack.is_before(oldest) || self.nxt.is_before(segment.ack)) {
+            return self.challenge(now);
+        }
         if segment.seq.is_until(self.receive.acked()) {
             self.stamps.take(now, segment.options.timestamps);
         }
         self.take_mark(segment);
-        if self.state == State::SynReceived {
-            if !self.is_new(segment.ack) {
-                self.reset = Some((segment.ack, None));
-                return;
-            }
-            self.establish(now, segment);
-        } else {
-            // RFC 5961, section 5.2; but what was never sent was never acknowledged either, however large the window is: a
-            // forged segment has fewer numbers to hit (as in Linux).
-            let oldest = self.una.minus(low(self.counters.acknowledged.min(self.greatest.into())));
-            if segment.ack.is_before(oldest) || self.nxt.is_before(segment.ack) {
-                return self.challenge(now);
-            }
-            self.take_ack(now, segment);
-        }
+        if begins { self.establish(now, segment) } else { self.take_ack(now, segment) }
         self.after_ack(now);
         if matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
             self.take_trimmed(now, segment);
