@@ -3,12 +3,10 @@
 use super::fault::Fault;
 use super::protocol::Message;
 use super::timer::Look;
-use crate::socket::TcpStream;
-use crate::socket::sys::{self, Ready};
+use crate::socket::{Got, TcpStream};
 use linerate_rt::Stop;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -59,25 +57,16 @@ impl Control {
     fn read(&self, within: Duration, stop: Option<&Stop>) -> Result<Option<Message>, Fault> {
         let (mut bytes, mut got, mut until) = ([0; Message::LEN], 0, Instant::now() + within);
         while got < bytes.len() {
-            let left = until.saturating_duration_since(Instant::now());
-            let mut on = vec![(self.stream.readiness().map_err(Fault::Control)?, Ready::Read)];
-            on.extend(stop.map(|stop| (stop.as_fd(), Ready::Read)));
-            let ready = sys::poll(&on, Some(left)).map_err(Fault::Control)?;
-            if ready.get(1) == Some(&true) {
-                return Err(Fault::Stopped);
-            }
-            if !ready[0] {
-                return if got == 0 { Ok(None) } else { Err(Fault::Silent) };
-            }
-            match (&self.stream).read(&mut bytes[got..]) {
-                Ok(0) => return Err(Fault::Closed),
-                Ok(n) => {
+            match self.stream.read_until(&mut bytes[got..], until, stop) {
+                Ok(Got::Stopped) => return Err(Fault::Stopped),
+                Ok(Got::Late) => return if got == 0 { Ok(None) } else { Err(Fault::Silent) },
+                Ok(Got::Bytes(0)) => return Err(Fault::Closed),
+                Ok(Got::Bytes(n)) => {
                     if got == 0 {
                         until = Instant::now() + TAKES;
                     }
                     got += n;
                 }
-                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(e) if e.kind() == ErrorKind::ConnectionReset => return Err(Fault::Closed),
                 Err(e) => return Err(Fault::Control(e)),
             }

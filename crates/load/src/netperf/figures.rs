@@ -38,37 +38,6 @@ pub struct EndFigures {
     pub cpu: Option<Cpu>,
 }
 
-/// Times of calls or transactions, microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Latency {
-    pub count: u64,
-    pub min: f64,
-    pub p50: f64,
-    pub p90: f64,
-    pub p99: f64,
-    pub max: f64,
-    pub mean: f64,
-    pub stddev: f64,
-}
-
-impl Latency {
-    /// Sums a histogram of ns up; `None` if it is empty.
-    pub(super) fn of(all: &Histogram<u64>) -> Option<Self> {
-        let us = |ns: u64| ns as f64 / 1e3;
-        let at = |q| us(all.value_at_quantile(q));
-        (!all.is_empty()).then(|| Self {
-            count: all.len(),
-            min: us(all.min()),
-            p50: at(0.5),
-            p90: at(0.9),
-            p99: at(0.99),
-            max: us(all.max()),
-            mean: all.mean() / 1e3,
-            stddev: all.stdev() / 1e3,
-        })
-    }
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// Time of the run at this end, seconds.
@@ -78,10 +47,8 @@ pub struct Figures {
     pub remote: EndFigures,
     /// Largest segment of the data connection, bytes.
     pub mss: Option<u32>,
-    /// Times of calls or transactions.
-    pub latency: Option<Latency>,
-    /// All of them, ns.
-    pub(super) times: Option<Histogram<u64>>,
+    /// Times of calls or transactions, ns.
+    pub times: Option<Histogram<u64>>,
 }
 
 impl Figures {
@@ -149,18 +116,6 @@ pub struct Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_of_calls_are_summed_up() {
-        let mut all = Histogram::new_with_bounds(1, 1_000_000_000, 3).unwrap();
-        assert_eq!(Latency::of(&all), None);
-        for us in 1..=100u64 {
-            all.record(us * 1000).unwrap();
-        }
-        let sum = Latency::of(&all).unwrap();
-        assert_eq!((sum.count, sum.min.round(), sum.p50.round(), sum.p99.round()), (100, 1.0, 50.0, 99.0));
-        assert!((sum.mean - 50.5).abs() < 0.1 && (sum.max - 100.0).abs() < 0.1, "{sum:?}");
-    }
 
     #[test]
     fn what_arrived_counts() {

@@ -31,7 +31,7 @@ mod workload;
 pub use crate::socket::{Family, Own, Place};
 pub use cpu::Cpu;
 pub use fault::Fault;
-pub use figures::{EndFigures, Figures, Latency, Means, Outcome, Widths};
+pub use figures::{EndFigures, Figures, Means, Outcome, Widths};
 pub use flags::{Command, Config, ServerCommand, ServerConfig, help, listed, server_help, server_listed};
 pub use report::{run, serve};
 pub use ring::Layout;

@@ -91,7 +91,7 @@ fn every_test_moves_what_it_says() {
             assert_eq!((from.sent, to.received), (10_000_001, 10_000_001), "{name}");
             assert_eq!(from.sends, 1112, "{name}");
         }
-        let count = run.latency.unwrap().count;
+        let count = run.times.as_ref().unwrap().len();
         let calls = if transactions { 200 } else { local.sends.max(local.receives) };
         assert_eq!(count, calls, "{name}");
         assert!(run.seconds > 0.0 && run.seconds < 60.0 && outcome.runs == 1 && outcome.confident, "{name}");

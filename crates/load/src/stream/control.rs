@@ -2,12 +2,11 @@
 
 use super::fault::Fault;
 use super::protocol::{Inbox, Malformed, State, framed};
-use crate::socket::TcpStream;
-use crate::socket::sys::{Ready, poll};
+use crate::socket::{Got, TcpStream};
 use linerate_rt::Stop;
 use serde::Serialize;
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{ErrorKind, Write};
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 /// Time for the other end to take what is sent to it.
@@ -107,23 +106,12 @@ impl Control {
 
     /// Reads what there is, until this time; 0 bytes are the end, `None` says that the time is over.
     fn read(&self, to: &mut [u8], until: Instant) -> Result<Option<usize>, Fault> {
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let stream = self.stream.readiness().map_err(Fault::Receive)?;
-            let on = [(stream, Ready::Read), (self.stop.as_fd(), Ready::Read)];
-            let ready = poll(&on, Some(left)).map_err(Fault::Receive)?;
-            if ready[1] {
-                return Err(Fault::Stopped);
-            }
-            if !ready[0] {
-                return Ok(None);
-            }
-            match (&self.stream).read(to) {
-                Ok(n) => return Ok(Some(n)),
-                Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
-                Err(e) if e.kind() == ErrorKind::ConnectionReset => return Ok(Some(0)),
-                Err(e) => return Err(Fault::Receive(e)),
-            }
+        match self.stream.read_until(to, until, Some(&self.stop)) {
+            Ok(Got::Bytes(n)) => Ok(Some(n)),
+            Ok(Got::Late) => Ok(None),
+            Ok(Got::Stopped) => Err(Fault::Stopped),
+            Err(e) if e.kind() == ErrorKind::ConnectionReset => Ok(Some(0)),
+            Err(e) => Err(Fault::Receive(e)),
         }
     }
 

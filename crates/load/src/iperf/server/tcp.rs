@@ -4,11 +4,9 @@ use super::session::{Arrived, Session, serve_as};
 use super::{ServerState, options};
 use crate::iperf::lane::Receiving;
 use crate::iperf::protocol::{Ack, Request, Stamp};
-use crate::socket::sys::{Ready, poll};
-use crate::socket::{Socket, TcpListener, TcpStream, is_tick};
+use crate::socket::{Got, Socket, TcpListener, TcpStream};
 use linerate_rt::{Place, Stop, monotonic_ns, wall};
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
+use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -33,32 +31,19 @@ pub(super) fn accept(
 }
 
 /// A client's request and the number of bytes read; `None` for a client whose data begin at once.
-fn head(mut stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize), String> {
+fn head(stream: &TcpStream, stop: &Stop) -> Result<(Option<Request>, usize), String> {
     let until = Instant::now() + SPEAKS;
     let mut header = [0; Request::LONGEST];
     let (mut got, mut length) = (0, Request::FIRST);
+    stream.set_polled(SPEAKS).map_err(|e| format!("socket: {e}"))?;
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(format!("it said nothing of its test within {} s", SPEAKS.as_secs()));
-        }
-        let system = |e: std::io::Error| format!("socket: {e}");
-        let on = [(stop.as_fd(), Ready::Read), (stream.readiness().map_err(system)?, Ready::Read)];
-        let ready = poll(&on, Some(left)).map_err(system)?;
-        if ready[0] {
-            return Err("it said nothing of its test until it had to go".to_owned());
-        }
-        // What is readable may be taken back.
-        stream.set_read_timeout(Some(left)).map_err(system)?;
-        if !ready[1] {
-            continue;
-        }
-        match stream.read(&mut header[got..length]) {
-            Ok(0) if got == 0 => return Err("it closed its connection before it said anything".to_owned()),
-            Ok(0) if got < Request::FIRST => return Ok((None, got)),
-            Ok(0) => return Err("it closed its connection within its header".to_owned()),
-            Ok(n) => got += n,
-            Err(e) if is_tick(&e) => {}
+        match stream.read_until(&mut header[got..length], until, Some(stop)) {
+            Ok(Got::Late) => return Err(format!("it said nothing of its test within {} s", SPEAKS.as_secs())),
+            Ok(Got::Stopped) => return Err("it said nothing of its test until it had to go".to_owned()),
+            Ok(Got::Bytes(0)) if got == 0 => return Err("it closed its connection before it said anything".to_owned()),
+            Ok(Got::Bytes(0)) if got < Request::FIRST => return Ok((None, got)),
+            Ok(Got::Bytes(0)) => return Err("it closed its connection within its header".to_owned()),
+            Ok(Got::Bytes(n)) => got += n,
             Err(e) => return Err(format!("read failed: {e}")),
         }
         if got == Request::FIRST && length == Request::FIRST {

@@ -163,7 +163,7 @@ impl<'a> Data<'a> {
             Socket::Tcp(..) if test.connects => drop(self.by_connections(&mut flow, server, time, &mut moved)?),
             Socket::Tcp(first, connected) => {
                 let Some(first) = first.take() else { return Ok(moved) };
-                if let Some(stream) = first.connect(server, time)? {
+                if let Some(stream) = first.connect(server, time, &self.wanted)? {
                     let stream = connected.insert(stream);
                     match (&self.file, test.sends, test.receives) {
                         (Some(part), ..) => flow.send_file(stream, part, self.send_size as usize)?,
@@ -199,7 +199,7 @@ impl<'a> Data<'a> {
         moved: &mut Moved,
     ) -> Result<End, Fault> {
         let (site, asked, wanted) = (self.site, self.asked, &self.wanted);
-        let connection = || unconnected(site, asked, wanted)?.0.connect(server, time);
+        let connection = || unconnected(site, asked, wanted)?.0.connect(server, time, wanted);
         // Each connection is like the first.
         flow.ask_by_connections(connection, &mut self.rings, |stream, first| {
             if first {

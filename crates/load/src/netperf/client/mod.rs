@@ -7,7 +7,7 @@ use super::confidence::Runs;
 use super::control::Control;
 use super::cpu::{Cpu, Meter, Reading};
 use super::fault::Fault;
-use super::figures::{EndFigures, Figures, Latency, Means, Outcome};
+use super::figures::{EndFigures, Figures, Means, Outcome};
 use super::protocol::omni::{self, flag};
 use super::settings::{Length, Settings};
 use super::timer::{Interim, Timer, Times};
@@ -273,7 +273,6 @@ impl<'a> Client<'a> {
             local,
             remote,
             mss: moved.mss,
-            latency: moved.latency.as_ref().and_then(Latency::of),
             times: moved.latency.clone(),
         })
     }

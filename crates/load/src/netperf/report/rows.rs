@@ -2,9 +2,10 @@
 
 use super::View;
 use crate::netperf::cpu::{Cpu, letter};
-use crate::netperf::figures::{EndFigures, Latency};
+use crate::netperf::figures::EndFigures;
 use crate::netperf::table::Transport;
 use crate::netperf::units::{name, scaled};
+use hdrhistogram::Histogram;
 use std::net::SocketAddr;
 
 pub(in crate::netperf) struct Row {
@@ -90,12 +91,19 @@ fn number_of_family(of: SocketAddr) -> String {
     if of.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }.to_string()
 }
 
-fn latency(v: &View<'_>, value: fn(&Latency) -> f64) -> String {
-    two(v.outcome.last.latency.as_ref().map_or(-1.0, value))
+/// Value of the times of calls; none if they were not kept.
+fn times<T>(v: &View<'_>, of: fn(&Histogram<u64>) -> T) -> Option<T> {
+    v.outcome.last.times.as_ref().filter(|times| !times.is_empty()).map(of)
 }
 
-fn whole(v: &View<'_>, value: fn(&Latency) -> f64) -> String {
-    format!("{:.0}", v.outcome.last.latency.as_ref().map_or(-1.0, |latency| value(latency).floor()))
+/// Microseconds, with their fraction; -1 for none.
+fn latency(v: &View<'_>, of: fn(&Histogram<u64>) -> f64) -> String {
+    two(times(v, of).map_or(-1.0, |ns| ns / 1e3))
+}
+
+/// The same, whole.
+fn whole(v: &View<'_>, of: fn(&Histogram<u64>) -> u64) -> String {
+    times(v, of).map_or_else(|| "-1".to_owned(), |ns| (ns / 1000).to_string())
 }
 
 /// All values, in netperf's order. Those that netperf 2.7.0 says nothing in any more are left out.
@@ -271,13 +279,19 @@ pub(super) static ROWS: &[Row] = &[
     row("RESULT_BRAND", ["Result", "Tag", "", ""], |v| {
         format!("\"{}\"", v.config.brand.as_deref().unwrap_or_default())
     }),
-    timed("MIN_LATENCY", ["Minimum", "Latency", "Microseconds", ""], |v| whole(v, |l| l.min)),
-    timed("MAX_LATENCY", ["Maximum", "Latency", "Microseconds", ""], |v| whole(v, |l| l.max)),
-    timed("P50_LATENCY", ["50th", "Percentile", "Latency", "Microseconds"], |v| whole(v, |l| l.p50)),
-    timed("P90_LATENCY", ["90th", "Percentile", "Latency", "Microseconds"], |v| whole(v, |l| l.p90)),
-    timed("P99_LATENCY", ["99th", "Percentile", "Latency", "Microseconds"], |v| whole(v, |l| l.p99)),
-    timed("MEAN_LATENCY", ["Mean", "Latency", "Microseconds", ""], |v| latency(v, |l| l.mean)),
-    timed("STDDEV_LATENCY", ["Stddev", "Latency", "Microseconds", ""], |v| latency(v, |l| l.stddev)),
+    timed("MIN_LATENCY", ["Minimum", "Latency", "Microseconds", ""], |v| whole(v, Histogram::min)),
+    timed("MAX_LATENCY", ["Maximum", "Latency", "Microseconds", ""], |v| whole(v, Histogram::max)),
+    timed("P50_LATENCY", ["50th", "Percentile", "Latency", "Microseconds"], |v| {
+        whole(v, |all| all.value_at_quantile(0.5))
+    }),
+    timed("P90_LATENCY", ["90th", "Percentile", "Latency", "Microseconds"], |v| {
+        whole(v, |all| all.value_at_quantile(0.9))
+    }),
+    timed("P99_LATENCY", ["99th", "Percentile", "Latency", "Microseconds"], |v| {
+        whole(v, |all| all.value_at_quantile(0.99))
+    }),
+    timed("MEAN_LATENCY", ["Mean", "Latency", "Microseconds", ""], |v| latency(v, Histogram::mean)),
+    timed("STDDEV_LATENCY", ["Stddev", "Latency", "Microseconds", ""], |v| latency(v, Histogram::stdev)),
     row("LOCAL_SOCKET_PRIO", ["Local", "Socket", "Priority", ""], |v| v.outcome.last.local.priority.to_string()),
     row("REMOTE_SOCKET_PRIO", ["Remote", "Socket", "Priority", ""], |v| v.outcome.last.remote.priority.to_string()),
     row("LOCAL_SOCKET_TOS", ["Local", "Socket", "TOS", ""], |v| service(v.outcome.last.local.tos)),
