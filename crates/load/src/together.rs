@@ -122,7 +122,8 @@ fn ready(asked: &[Asked<'_>]) -> Result<Vec<Ready>, String> {
                     return Err("peer: workloads at once have one path; give each a server there, or none".to_owned());
                 }
                 (Path::Pair(via, mtu), Path::Pair(other, size)) => {
-                    let differs = [("via", via != other), ("mtu", mtu != size)].into_iter().find(|(_, differs)| *differs);
+                    let differs =
+                        [("via", via != other), ("mtu", mtu != size)].into_iter().find(|(_, differs)| *differs);
                     if let Some((name, _)) = differs {
                         return Err(format!("{name}: workloads at once have one path; give it once, in the test"));
                     }
@@ -177,11 +178,8 @@ pub fn measure(asked: &[Asked<'_>], quiet: u64, stop: &Stop) -> Result<Measured,
     let ends = path.open()?;
     let idle = at_once(latency, &ends, stop)?;
     let loaded = at_once(all, &ends, stop)?;
-    let mut measured = Measured {
-        sum: sum(&loaded),
-        loaded,
-        idle: before.into_iter().map(|(place, ..)| place).zip(idle).collect(),
-    };
+    let mut measured =
+        Measured { sum: sum(&loaded), loaded, idle: before.into_iter().map(|(place, ..)| place).zip(idle).collect() };
     if matches!(path, Path::Pair(Via::Stack, _)) {
         // A host's threads serve all of its workloads: what they take is no single one's.
         for test in measured.loaded.iter_mut().chain(measured.idle.iter_mut().map(|(_, test)| test)) {

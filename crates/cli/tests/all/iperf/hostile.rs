@@ -5,6 +5,7 @@ use crate::ends::accepted;
 use crate::process::{LIMIT, Process, until};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Words of a header.
@@ -121,6 +122,28 @@ fn there_are_no_more_sessions_than_there_is_room_for() {
     let run = client(End::Ours, port, &["-n", "100K"]);
     assert_eq!(run.code, Some(0), "{}", run.said());
     assert!(memory(&server) < 200_000);
+    drop(crowd);
+    ended(End::Ours, server);
+}
+
+/// Where there are few descriptors, fewer sessions have all that they need: an honest client is not sent away for want of them.
+#[test]
+fn there_are_no_more_sessions_than_there_are_descriptors_for() {
+    let port = port();
+    let mut command = Command::new("prlimit");
+    command.args(["--nofile=128:256", crate::process::BINARY, "iperf", "-s", "-p", &port.to_string()]);
+    let mut server = Process::ready(command, "Server listening");
+    let crowd: Vec<TcpStream> = (0..100)
+        .map(|_| {
+            let mut silent = connect(port);
+            // No header: its data begin at once. It may have been told to go already.
+            let _ = silent.write_all(&[0; 4]);
+            silent
+        })
+        .collect();
+    server.line_with("it moves no data, and another client needs its place");
+    let run = client(End::Ours, port, &["-n", "100K"]);
+    assert_eq!(run.code, Some(0), "{}", run.said());
     drop(crowd);
     ended(End::Ours, server);
 }

@@ -19,7 +19,7 @@ use super::report::{EndSettings, Reporter, ServerSettings};
 use super::settings::Transport;
 use crate::socket::{Options, Site, TcpListener, UdpSocket, given};
 use linerate_port::Limits;
-use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, spawn};
+use linerate_rt::{Place, Places, Stop, monotonic_ns, pause, raise_descriptors, spawn};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 /// Greatest number of sessions; fewer if blocks are large, so that these hold [`MEMORY`] bytes at most.
 const SESSIONS: usize = 256;
 const MEMORY: usize = 1 << 30;
+/// Descriptors for each session: who has none for a new one would send honest clients away, and keep those that say nothing.
+const DESCRIPTORS: usize = 8;
 /// Time for sessions to end when the server is told to.
 const LEAVES: Duration = Duration::from_secs(3);
 /// Longest wait for a connection while lines may be due.
@@ -115,7 +117,8 @@ pub(super) struct ServerState {
 
 impl ServerState {
     pub(super) fn new(site: &Site, serving: &Serving, reporter: &Arc<Reporter>, only: Option<IpAddr>) -> Arc<Self> {
-        let most = SESSIONS.min(MEMORY / serving.block.max(1)).max(1);
+        let descriptors = raise_descriptors().map_or(1024, |all| usize::try_from(all).unwrap_or(usize::MAX));
+        let most = SESSIONS.min(MEMORY / serving.block.max(1)).min(descriptors / DESCRIPTORS).max(1);
         let limits = Limits::new(most);
         Arc::new(Self {
             site: site.clone(),
