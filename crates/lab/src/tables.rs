@@ -177,6 +177,23 @@ fn ratio_cell(comparison: &Comparison) -> Cell {
     }
 }
 
+/// Table of a test's TCP connections, at their ends.
+pub(crate) fn connections(test: &Test) -> Table {
+    let mut table = Table::new(&["#Connection", "#Sent again", "#Round trip", "#Least", "#Window", "#Delivered"]);
+    for (number, of) in test.connections.iter().enumerate() {
+        let window = of.window_bytes.map_or(Number::UNKNOWN, |bytes| Number::new(bytes as f64));
+        table.row([
+            Cell::from((number + 1).to_string()),
+            of.sent_again.map_or_else(Cell::absent, |segments| count(segments).into()),
+            value(of.rtt_ns, &Unit::Ns).into(),
+            value(of.least_rtt_ns, &Unit::Ns).into(),
+            value(window, &Unit::Bytes).into(),
+            value(of.delivered_bits_per_second, &Unit::BitsPerSecond).into(),
+        ]);
+    }
+    table.without_empty()
+}
+
 /// Table of every ledger, one row per test.
 pub(crate) fn ledgers(view: &View<'_>) -> Table {
     let run = view.run;

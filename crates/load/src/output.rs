@@ -1,5 +1,6 @@
 //! Places for lines and documents of a program that we stand in for: standard output and error, or a file that takes both.
 
+use linerate_result::Connection;
 use linerate_rt::Stop;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
@@ -20,7 +21,7 @@ pub struct Speaker {
 }
 
 /// Record of a test, or of a direction of it: what the program writes of it for other programs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Name of the format, by which such logs are read.
     pub format: &'static str,
@@ -28,6 +29,17 @@ pub struct Record {
     pub text: String,
     /// True for data from server to client, where the log does not tell.
     pub reverse: bool,
+    /// TCP's connections of the test, as far as this end knows them, each with true for data from server to client.
+    pub connections: Vec<(bool, Connection)>,
+    /// Disturbances of the test, a line each.
+    pub warnings: Vec<String>,
+}
+
+impl Record {
+    /// Record of which the log tells the direction.
+    pub(crate) fn new(format: &'static str, text: String) -> Self {
+        Self { format, text, reverse: false, connections: Vec::new(), warnings: Vec::new() }
+    }
 }
 
 /// A test that is over.

@@ -71,6 +71,11 @@ impl Turn<'_> {
         alone + u16::try_from(self.place).unwrap_or_default()
     }
 
+    /// True if no other workload is measured at the same time.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.start.began.len() == 1
+    }
+
     /// Waits until all others are set up, too, or until a stop; whoever is late is found out by the times.
     pub(crate) fn wait(&self, stop: &Stop) {
         if self.start.awaited.fetch_sub(1, Relaxed) == 1 {

@@ -1,9 +1,10 @@
 //! Validity of measurements, for all that measure: other programs, a hypervisor's other guests, processors that heat slowed
 //! down, TCP's segments that were sent again. They are told with the figures, or the figures do not count.
 
-use linerate_result::Test;
+use linerate_result::{PortUsed, Test};
 use linerate_rt::{CoreTime, ThreadTime, core_times, monotonic_ns};
 use std::fs::{read_dir, read_to_string};
+use std::path::Path;
 use std::time::Duration;
 
 /// Greatest share of a core that others may take.
@@ -38,7 +39,7 @@ impl Validity {
     #[must_use]
     pub fn begin() -> Self {
         let (began, cores, own) = (monotonic_ns(), core_times(), ThreadTime::of_this_process());
-        Self { began, cores, own, throttled: throttled(), sent_again: sent_again() }
+        Self { began, cores, own, throttled: throttled(), sent_again: namespace_again() }
     }
 
     /// Compares with the state at the end.
@@ -52,7 +53,7 @@ impl Validity {
         if spent.is_empty() {
             warnings.push("whether other programs ran is not known: there is no /proc/stat".to_owned());
         }
-        let again = sent_again().zip(self.sent_again).map_or(0, |(now, before)| now.saturating_sub(before));
+        let again = namespace_again().zip(self.sent_again).map_or(0, |(now, before)| now.saturating_sub(before));
         if again > 0 {
             warnings.push(format!("{again} TCP segments of this network namespace were sent again"));
         }
@@ -102,8 +103,15 @@ fn throttled() -> u64 {
 }
 
 /// TCP segments that this network namespace has sent again.
-fn sent_again() -> Option<u64> {
+fn namespace_again() -> Option<u64> {
     retransmitted(&read_to_string("/proc/thread-self/net/snmp").ok()?)
+}
+
+/// Line about segments that TCP has sent again on the way between these ports, where no wire can lose any.
+pub(crate) fn sent_again(ports: &[PortUsed], segments: u64) -> Option<String> {
+    let device = |port: &PortUsed| Path::new("/sys/class/net").join(&port.name).join("device").exists();
+    (segments > 0 && !ports.iter().any(device))
+        .then(|| format!("{segments} segments were sent again, on a path without a wire that could lose any"))
 }
 
 /// Two lines are of TCP: names, and their numbers (proc_pid_net(5)).

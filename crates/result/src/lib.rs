@@ -12,6 +12,7 @@
 
 mod agreement;
 mod comparison;
+mod connection;
 mod counter;
 mod document;
 mod environment;
@@ -30,6 +31,7 @@ mod unit;
 
 pub use agreement::Agreement;
 pub use comparison::{Comparison, Kind};
+pub use connection::Connection;
 pub use counter::{Counter, Counters};
 pub use document::{LoadError, RunResult, SCHEMA, VERSION};
 pub use environment::{Environment, HugePages, Interface, Queues};

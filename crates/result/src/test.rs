@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Repeat, Stage, Summary, Unit, migrate};
+use super::{
+    Connection, Counted, Counters, Latency, Ledger, Number, Parameters, Queues, Repeat, Stage, Summary, Unit, migrate,
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -44,6 +46,8 @@ pub struct Test {
     pub counters: Counters,
     /// Processor time of each thread that took part, of senders and receivers.
     pub cpu: Vec<Cpu>,
+    /// TCP's connections that carried the data, of all repeats, in their order.
+    pub connections: Vec<Connection>,
     /// The value over time, in the unit of `value`.
     pub samples: Vec<Sample>,
     /// Failures, one per line: any of them makes the test, and its run, fail.
@@ -185,6 +189,7 @@ impl Test {
         }
         self.counters.append(&more.counters);
         self.cpu.extend(more.cpu);
+        self.connections.extend(more.connections);
         self.samples.extend(more.samples.into_iter().map(|mut sample| {
             sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
             sample

@@ -28,6 +28,10 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
                 if both {
                     test.parameters.insert("bidir".to_owned(), true.into());
                 }
+                let reverse = record.reverse || test.parameters.get("reverse") == Some(&true.into());
+                let connections = record.connections.iter().filter(|(way, _)| *way == reverse);
+                test.connections = connections.map(|(_, connection)| *connection).collect();
+                test.warnings.extend(record.warnings.iter().cloned());
                 if record.reverse {
                     test.id += "-reverse";
                     test.title += ", server to client";

@@ -53,6 +53,7 @@ fn test(index: usize, test: &Test, label: &str) -> Markup {
                         .map(|(name, ns)| (name, value(ns, &Unit::Ns))).collect();
                     (pairs(&quantiles))
                 }
+                @if !test.connections.is_empty() { h4 { "TCP, at the sender" } (table(&tables::connections(test), "TCP, at the sender")) }
                 @if let Some(ledger) = &test.ledger { h4 { "Ledger" } (table(&tables::ledger(ledger), "Ledger")) }
                 @if !test.counters.is_empty() { h4 { "Raw counters" } (table(&tables::counters(test), "Raw counters")) }
             }

@@ -131,7 +131,13 @@ fn t5_netmap(form: Form) -> Vec<Point> {
         let own = all.iter().filter(|(name, _)| ports == 2 || !name.starts_with("second"));
         asked.extend(own.map(|(name, value)| ((*name).to_owned(), (*value).into())));
         let id = format!("netmap-tx-64-{ports}p");
-        Point { id, title: format!("64-byte frames, {title}, sent"), workload, parameters: asked, beside: Beside::default() }
+        Point {
+            id,
+            title: format!("64-byte frames, {title}, sent"),
+            workload,
+            parameters: asked,
+            beside: Beside::default(),
+        }
     };
     vec![point(1, &PKT_GEN, "one port"), point(2, &PAIR, "two ports at once")]
 }

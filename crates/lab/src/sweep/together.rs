@@ -17,12 +17,7 @@ const SUM_OF: &str = "of";
 
 impl Point {
     /// A point of a workload with others beside, which is named after them.
-    pub(super) fn together(
-        id: String,
-        workload: &'static Workload,
-        parameters: Parameters,
-        beside: Beside,
-    ) -> Self {
+    pub(super) fn together(id: String, workload: &'static Workload, parameters: Parameters, beside: Beside) -> Self {
         let title = title(workload.name, &others(&beside, 0), &beside.axes);
         Self { id, title, workload, parameters, beside }
     }
@@ -161,7 +156,7 @@ mod tests {
         let forms: Vec<String> = forms.map(|form| (form.render)(&run).unwrap()).collect();
         assert!(forms[1].contains("rrul-udp-alone") && forms[1].contains("rrul-sum"), "{}", forms[1]);
         for view in [&text, &page, &forms[0]] {
-            for told in ["Beside", "tcp, up, down", "nothing", "3.000 ms", "20.0 µs", "sum of up, down"] {
+            for told in ["Beside", "tcp, up, down", "nothing", "3.00 ms", "20.0 µs", "sum of up, down"] {
                 assert!(view.contains(told), "{told}: {view}");
             }
         }

@@ -424,7 +424,10 @@ parameters = { io_bytes = 64000, parallel = 2 }
         assert_eq!((all[1].1["parallel"].count(), all[2].1["parallel"].count()), (Some(4), Some(2)));
         assert!(!all[1].1.contains_key("request_bytes"));
         let told = plan.describe().unwrap();
-        assert!(told.starts_with("loaded: 4 points, each measured 3 times, in rounds over all points; 72 s of"), "{told}");
+        assert!(
+            told.starts_with("loaded: 4 points, each measured 3 times, in rounds over all points; 1 min 12 s of"),
+            "{told}"
+        );
         let line = "4. ping-9000-4-64000: UDP_RR mtu=9000 request_bytes=64 seconds=4 via=stack, beside TCP_STREAM \
                     io_bytes=64000 mtu=9000 parallel=4 seconds=4 via=stack, beside TCP_MAERTS io_bytes=64000 mtu=9000 \
                     parallel=2 seconds=4 via=stack\n";
@@ -457,10 +460,9 @@ parameters = { io_bytes = 64000, parallel = 2 }
     fn a_preset_that_is_meant_is_told() {
         let told = |word: &str| Plan::read(Path::new(word)).err().unwrap();
         assert_eq!(told("t5-nick"), "t5-nick: no such preset or file; did you mean t5-nic?");
-        assert!(
-            told("other.toml")
-                .ends_with("; give one of t5-fcoe, t5-netmap, t5-nic, emulex-netperf, latency-under-load, rrul, or a file with a plan")
-        );
+        assert!(told("other.toml").ends_with(
+            "; give one of t5-fcoe, t5-netmap, t5-nic, emulex-netperf, latency-under-load, rrul, or a file with a plan"
+        ));
     }
 
     #[test]
@@ -489,7 +491,11 @@ parameters = { io_bytes = 64000, parallel = 2 }
         }
         for (from, to, told) in [
             ("quiet = 2", "quiet = 4000", "line 7: quiet: give a number from 0 to 3600"),
-            ("workload = \"UDP_RR\"", "workload = \"UDP_STREAM\"", "line 8: UDP_STREAM has no parameter 'request_bytes'"),
+            (
+                "workload = \"UDP_RR\"",
+                "workload = \"UDP_STREAM\"",
+                "line 8: UDP_STREAM has no parameter 'request_bytes'",
+            ),
             ("quiet = 2", "quiet = \"long\"", "line 7: "),
             ("name = \"down\"", "name = \"up\"", "line 14: two workloads at once are called up; give one"),
             ("name = \"down\"", "name = \"ping\"", "line 14: two workloads at once are called ping; give one"),

@@ -3,6 +3,7 @@
 use super::cpu::{Cpu, service_demand};
 use super::table::Test;
 use hdrhistogram::Histogram;
+use linerate_result::Connection;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndFigures {
@@ -45,6 +46,8 @@ pub struct Figures {
     pub transactions: u64,
     pub local: EndFigures,
     pub remote: EndFigures,
+    /// The data connection at its end, if there was one.
+    pub connection: Option<Connection>,
     /// Largest segment of the data connection, bytes.
     pub mss: Option<u32>,
     /// Times of calls or transactions, ns.

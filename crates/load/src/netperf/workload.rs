@@ -7,6 +7,7 @@ use super::settings::{DATAGRAM, Length, PORT, Settings};
 use super::table::{Test, Transport};
 use crate::socket::{Ends, Path};
 use crate::together::Turn;
+use crate::validity::sent_again;
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed};
 use linerate_result::{Latency, Number, Parameters, PortUsed, Repeat, Summary, Unit};
 use linerate_rt::Stop;
@@ -110,8 +111,12 @@ fn told(of: &Test, ports: &[PortUsed], figures: &Figures) -> linerate_result::Te
         let lost = figures.local.sends.saturating_sub(figures.transactions + 1);
         test.counters.add(None, "requests without a response", lost);
     } else if !of.connects {
-        let again = figures.local.retransmits.max(0).unsigned_abs();
-        test.counters.add(None, "segments sent again", again.into());
+        // Those of the responses, if the server says.
+        let [again, there] =
+            [&figures.local, &figures.remote].map(|end| u64::from(end.retransmits.max(0).unsigned_abs()));
+        test.counters.add(None, "segments sent again", again);
+        test.connections.extend(figures.connection);
+        test.warnings.extend(sent_again(ports, again + there));
     }
     test
 }
@@ -168,6 +173,8 @@ mod tests {
                     p50 > 1000.0 && p50 <= p90 && p90 <= p99 && p99 <= p999 && p999 <= 1e9 * took,
                     "{what}: {test:?}"
                 );
+                assert_eq!(test.connections.len(), usize::from(workload.name == "TCP_RR"), "{what}");
+                assert!(test.connections.iter().all(|of| of.rtt_ns.known() > Some(0.0)), "{what}: {test:?}");
                 // One at a time: the mean of all times is the time over their number, but for a last one that the end cuts off.
                 let mean = test.latency.as_ref().unwrap().mean.known().unwrap();
                 assert!(mean * rate / 1e9 < 1.2, "{what}: {mean} {rate}");

@@ -260,6 +260,8 @@ impl TcpStream {
                 rttvar: connection.rtt_variation() / 1000,
                 pmtu: u64::from(connection.mss()) + headers(stream.peer_addr()),
                 retransmits: connection.counters().segments_again.into(),
+                least_rtt: connection.least_rtt().unwrap_or(0) / 1000,
+                delivery_rate: 0,
                 acknowledged: connection.counters().acknowledged,
             }),
         }

@@ -62,8 +62,8 @@ impl Wire {
     }
 
     /// Compares what a test moved over the interface with what that counted, and with its speed. Where the interface has no
-    /// counters, nothing is said.
-    pub(crate) fn judge(self, test: &mut Test) {
+    /// counters, nothing is said, nor of what is too much if the test was not `alone`.
+    pub(crate) fn judge(self, test: &mut Test, alone: bool) {
         let Some((now, before)) = Carried::of(&self.name).zip(self.before) else { return };
         let mut carried = Carried(std::array::from_fn(|k| now.0[k].saturating_sub(before.0[k])));
         if self.name == "lo" {
@@ -76,7 +76,7 @@ impl Wire {
         let payload = test.counters.total("bytes received").unwrap_or(0);
         let value = test.value.as_ref().and_then(|value| value.median.known()).unwrap_or(0.0);
         let (wrong, beside) = judged(carried, payload, value, speed);
-        test.warnings.extend(beside.map(|why| format!("{}: {why}", self.name)));
+        test.warnings.extend(beside.filter(|_| alone).map(|why| format!("{}: {why}", self.name)));
         if let Some(why) = wrong.map(|why| format!("{}: {why}: the figure cannot be true", self.name)) {
             test.discard(&why);
             test.failures.push(why);
@@ -158,7 +158,7 @@ mod tests {
         if wire.before.is_none() {
             return linerate_skip::skip!("/sys/class/net/lo has no counters here");
         }
-        wire.judge(&mut test);
+        wire.judge(&mut test, true);
         assert!(test.value.is_none() && test.failures[0].starts_with("lo: "), "{test:?}");
     }
 }

@@ -1,6 +1,8 @@
 //! Figures of a test, as they are counted and reported.
 
 use super::settings::{Role, Settings};
+use crate::socket::sys::TcpInfo;
+use linerate_result::Connection;
 use std::net::SocketAddr;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub(super) struct Total {
     pub(super) sent: u64,
     pub(super) received: u64,
     pub(super) retransmits: u64,
+    /// State of the connection at the end, if this end sends.
+    pub(super) tcp: Option<TcpInfo>,
     pub(super) max_cwnd: u64,
     pub(super) max_wnd: u64,
     pub(super) max_rtt: u64,
@@ -61,6 +65,27 @@ pub(super) struct Total {
     pub(super) lost: u64,
     pub(super) out_of_order: u64,
     pub(super) jitter: f64,
+}
+
+impl Total {
+    /// The connection in results, if it is one and segments sent again are known of its sender.
+    fn connection(&self, sends: bool, summary: &Summary) -> Option<Connection> {
+        match self.tcp {
+            Some(tcp) => Some(tcp.connection(self.retransmits)),
+            None if !sends && summary.other_retransmits => {
+                Some(Connection { sent_again: Some(self.retransmits), ..Connection::default() })
+            }
+            None => None,
+        }
+    }
+}
+
+impl Summary {
+    /// TCP's connections in results, each with true if this end sends by it; none of datagrams.
+    pub(super) fn connections(&self, infos: &[StreamInfo]) -> Vec<(bool, Connection)> {
+        let of = |(info, total): (&StreamInfo, &Total)| Some((info.sends, total.connection(info.sends, self)?));
+        infos.iter().zip(&self.totals).filter_map(of).collect()
+    }
 }
 
 /// Processor time in per cent of one processor.

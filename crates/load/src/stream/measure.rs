@@ -9,6 +9,7 @@ use super::{SPEAKER, client, server};
 use crate::Output;
 use crate::socket::{Pair, Place, Site};
 use crate::together::Turn;
+use linerate_result::Connection;
 use linerate_rt::Stop;
 use std::io;
 use std::net::IpAddr;
@@ -32,6 +33,7 @@ pub(super) struct Measured {
     /// Seconds in which they were received.
     pub(super) seconds: f64,
     pub(super) retransmits: u64,
+    pub(super) connections: Vec<Connection>,
     /// Datagrams sent, and lost.
     pub(super) datagrams: u64,
     pub(super) lost: u64,
@@ -133,6 +135,7 @@ fn figures(kept: Kept<'_>) -> Result<Measured, String> {
         streams: infos.iter().zip(&summary.totals).map(|(info, total)| (info.sends, total.received)).collect(),
         seconds: summary.receiver_seconds,
         retransmits: sum(|total| total.retransmits),
+        connections: summary.connections(&infos).into_iter().map(|(_, connection)| connection).collect(),
         datagrams: sum(|total| total.packets_sent),
         lost: sum(|total| total.lost),
         cpu: [summary.own_cpu, summary.other_cpu],

@@ -4,6 +4,7 @@ use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
 use crate::socket::{Ends, Path, Via, Wire};
 use crate::together::{Turn, fairness};
+use crate::validity::sent_again;
 use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
@@ -111,7 +112,7 @@ fn prepare(kind: Kind, all: &Parameters) -> Result<Job, String> {
             let wire = Wire::watch(&uplink.ports);
             let measured = ask(&uplink.site, peer.ip(), &settings, turn, stop)?;
             let mut test = test(kind, &uplink.ports, &measured);
-            wire.judge(&mut test);
+            wire.judge(&mut test, turn.is_alone());
             Ok(test)
         }
     }))
@@ -153,6 +154,8 @@ fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {
         test.counters.add(None, "datagrams lost", measured.lost);
     } else {
         test.counters.add(None, "segments sent again", measured.retransmits);
+        test.connections.clone_from(&measured.connections);
+        test.warnings.extend(sent_again(ports, measured.retransmits));
     }
     test
 }
@@ -205,6 +208,21 @@ mod tests {
                 let seconds = test.repeats[0].seconds.known().unwrap();
                 let took = began.elapsed().as_secs_f64();
                 assert!(seconds >= 0.8 && seconds <= took && took < 60.0, "{} {via} {mtu}: {seconds}", workload.name);
+                // Its sender knows all of a connection, its receiver what was sent again.
+                let tcp =
+                    |sends: bool| test.connections.iter().filter(|of| of.rtt_ns.known().is_some() == sends).count();
+                let (here, there) = match workload.name {
+                    "UDP_STREAM" => (0, 0),
+                    "TCP_MAERTS" => (0, 2),
+                    "TCP_BIDIR" => (2, 2),
+                    _ => (2, 0),
+                };
+                assert_eq!((tcp(true), tcp(false)), (here, there), "{} {via} {mtu}", workload.name);
+                assert!(test.connections.iter().all(|of| of.sent_again.is_some()));
+                let again: u64 = test.connections.iter().filter_map(|of| of.sent_again).sum();
+                assert_eq!(test.counters.get(None, "segments sent again").unwrap_or(0), again);
+                let told = test.warnings.iter().any(|line| line.contains("sent again"));
+                assert_eq!(told, again > 0, "{} {via} {mtu}: {:?}", workload.name, test.warnings);
                 let cpu = test.further["cpu"].median.known().unwrap();
                 assert!(cpu > 0.0 && cpu < 400.0, "{} {via} {mtu}: {cpu}", workload.name);
             }

@@ -18,7 +18,11 @@ fn kept(data: &Data) -> Vec<(String, Vec<bool>, f64)> {
         for test in &run.tests {
             // A server of iperf3's protocol does not hear what arrived of what it sent.
             let told = "the document does not tell what arrived: the figure is what was sent";
-            assert!(test.warnings.iter().all(|warning| warning == told), "{test:?}");
+            // What was in the way of the test: its own other end is a program beside it.
+            let ledger =
+                ["other programs took", "other guests", "heat slowed", "segments", "whether other programs ran"];
+            let known = |warning: &String| warning == told || ledger.iter().any(|of| warning.contains(of));
+            assert!(test.warnings.iter().all(known), "{test:?}");
             assert_eq!(test.ports[0].path, "the kernel's sockets", "{test:?}");
         }
         let reverse =
@@ -33,13 +37,13 @@ fn kept(data: &Data) -> Vec<(String, Vec<bool>, f64)> {
 /// Both ends keep each test, with the same figure: what the receiver counted.
 #[test]
 fn both_ends_of_a_stream_keep_its_tests() {
-    for (program, udp, client, workload, ways) in [
-        ("stream", false, "-t 1 -P 2", "iperf3-tcp", &[false][..]),
-        ("stream", false, "-t 1 --bidir", "iperf3-tcp", &[false, true]),
-        ("stream", false, "-u -b 5M -t 1 -R", "iperf3-udp", &[true]),
-        ("iperf", false, "-t 1 -P 3", "iperf-tcp", &[false]),
-        ("iperf", false, "-t 1 -i 0.2 --full-duplex", "iperf-tcp", &[false, true]),
-        ("iperf", true, "-u -b 5M -t 1", "iperf-udp", &[false]),
+    for (program, udp, client, workload, ways, senders) in [
+        ("stream", false, "-t 1 -P 2", "iperf3-tcp", &[false][..], 2),
+        ("stream", false, "-t 1 --bidir", "iperf3-tcp", &[false, true], 2),
+        ("stream", false, "-u -b 5M -t 1 -R", "iperf3-udp", &[true], 0),
+        ("iperf", false, "-t 1 -P 3", "iperf-tcp", &[false], 3),
+        ("iperf", false, "-t 1 -i 0.2 --full-duplex", "iperf-tcp", &[false, true], 2),
+        ("iperf", true, "-u -b 5M -t 1", "iperf-udp", &[false], 0),
     ] {
         let (data, at) = (Data::new(), port());
         let number = at.to_string();
@@ -53,6 +57,12 @@ fn both_ends_of_a_stream_keep_its_tests() {
         crate::process::until("the server has kept it", || data.ids().len() >= 2);
         server.signal("INT");
         server.end();
+        let runs = data.ids();
+        let runs = runs.iter().map(|id| RunResult::from_json(&data.out(&["show", id, "--json"])).unwrap());
+        let connections: Vec<_> = runs.flat_map(|run| run.tests).flat_map(|test| test.connections).collect();
+        // Each connection is known at its sender, whichever end that is.
+        assert_eq!(connections.iter().filter(|of| of.rtt_ns.known() > Some(0.0)).count(), senders, "{words:?}");
+        assert!(connections.iter().all(|of| of.sent_again.is_some()), "{words:?}: {connections:?}");
         let kept = kept(&data);
         let [(a, a_ways, one), (b, b_ways, other)] = &kept[..] else { panic!("{words:?}: {kept:?}") };
         assert_eq!((a.as_str(), b.as_str()), (workload, workload), "{words:?}");
@@ -78,6 +88,12 @@ fn netperf_keeps_its_test() {
         assert_eq!(said.code, 0, "{words:?}: {said:?}");
         let kept = kept(&data);
         assert_eq!(kept[0].0, workload);
+        let run = RunResult::from_json(&data.out(&["show", "last", "--json"])).unwrap();
+        let [connection] = &run.tests[0].connections[..] else { panic!("{words:?}: {run:?}") };
+        assert!(
+            connection.rtt_ns.known() > Some(0.0) && connection.window_bytes > Some(0),
+            "{words:?}: {connection:?}"
+        );
     }
     server.signal("INT");
     server.end();

@@ -117,6 +117,9 @@ impl Reporter {
             inner.groups.push(Group { of, begin: flow.begin, ticks: 0, entries, before, at: flow.begin });
             inner.groups.len() - 1
         });
+        if self.keeps() {
+            self::of(&mut inner.rows, of.filter(|_| self.serves)).begin();
+        }
         let entry = Entry { flow: flow.clone(), before: Figures::default(), at: flow.begin, ended: None };
         inner.groups[at].entries.push(entry);
     }
@@ -167,7 +170,7 @@ impl Reporter {
             let goes_on = |of: Of| groups.iter().any(|group| group.of == of);
             let over: Vec<Rows> = rows.extract_if(.., |(of, _)| !goes_on(*of)).map(|(_, rows)| rows).collect();
             drop(inner);
-            over.iter().for_each(|rows| self.keep(rows));
+            over.into_iter().for_each(|rows| self.keep(rows));
         }
         figures
     }
@@ -177,10 +180,11 @@ impl Reporter {
         self.output.as_ref().is_some_and(|output| output.keeps())
     }
 
-    fn keep(&self, rows: &Rows) {
+    fn keep(&self, mut rows: Rows) {
+        let fault = rows.fault.take();
         let records = rows.records(!self.serves);
         if let Some(output) = self.output.as_ref().filter(|_| !records.is_empty()) {
-            output.keep(&records, rows.fault.as_deref());
+            output.keep(&records, fault.as_deref());
         }
     }
 
@@ -189,7 +193,7 @@ impl Reporter {
         let rows = std::mem::take(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner).rows);
         for (_, mut rows) in rows {
             rows.fault = rows.fault.take().or_else(|| fault.map(str::to_owned));
-            self.keep(&rows);
+            self.keep(rows);
         }
     }
 

@@ -5,6 +5,9 @@ use super::table;
 use crate::Record;
 use crate::iperf::config::Form;
 use crate::iperf::flow::{Ends, Figures, Flow};
+use crate::socket::TcpStream;
+use crate::validity::Validity;
+use linerate_result::Connection;
 
 /// Format of the record.
 const FORMAT: &str = "iperf-csv";
@@ -20,6 +23,8 @@ struct Row {
     flow: Ends,
     span: Span,
     figures: Figures,
+    /// The connection at its end, of a sender.
+    connection: Option<Connection>,
     is_last: bool,
 }
 
@@ -27,6 +32,8 @@ struct Row {
 #[derive(Default)]
 pub(super) struct Rows {
     all: Vec<Row>,
+    /// State of the machine when the first flow began.
+    validity: Option<Validity>,
     /// The first fault of a flow.
     pub(super) fault: Option<String>,
 }
@@ -41,7 +48,17 @@ impl Rows {
         if !is_last && self.all.len() >= MOST {
             return;
         }
-        self.all.push(Row { flow: flow.ends(), span, figures, is_last });
+        let connection = if is_last && flow.sends {
+            flow.socket.tcp().and_then(TcpStream::info).map(|info| info.connection(info.retransmits))
+        } else {
+            None
+        };
+        self.all.push(Row { flow: flow.ends(), span, figures, connection, is_last });
+    }
+
+    /// A flow begins.
+    pub(super) fn begin(&mut self) {
+        self.validity.get_or_insert_with(Validity::begin);
     }
 
     /// The other end has told what it received of a flow.
@@ -52,7 +69,9 @@ impl Rows {
     }
 
     /// The record of each direction of a client's test, or of a server's.
-    pub(super) fn records(&self, is_client: bool) -> Vec<Record> {
+    pub(super) fn records(mut self, is_client: bool) -> Vec<Record> {
+        let validity = self.validity.take();
+        let warnings: Vec<String> = validity.into_iter().flat_map(|validity| validity.end().lines()).collect();
         let of = |sends: bool| {
             let all: Vec<&Row> = self.all.iter().filter(|row| row.flow.sends == sends).collect();
             let last: Vec<&Row> = all.iter().copied().filter(|row| row.is_last).collect();
@@ -68,7 +87,9 @@ impl Rows {
                         + &table::sum(&first.flow, Span { from: 0.0, to }, &sum, &form, DIGITS)
                 }
             };
-            Some(Record { format: FORMAT, text, reverse: is_client != sends })
+            let (reverse, warnings) = (is_client != sends, warnings.clone());
+            let connections = last.iter().filter_map(|row| Some((reverse, row.connection?))).collect();
+            Some(Record { reverse, connections, warnings, ..Record::new(FORMAT, text) })
         };
         [is_client, !is_client].into_iter().filter_map(of).collect()
     }

@@ -13,6 +13,7 @@ use crate::netperf::timer::Shared;
 use crate::socket::sys::memory_file;
 use crate::socket::{Options, Site, Sizes, TcpStream, UdpSocket, is_tick};
 use hdrhistogram::Histogram;
+use linerate_result::Connection;
 use linerate_text::cut;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -50,6 +51,7 @@ pub(super) struct Moved {
     pub(super) sizes: Sizes,
     pub(super) mss: Option<u32>,
     pub(super) retransmits: i32,
+    pub(super) connection: Option<Connection>,
     pub(super) congestion: String,
 }
 
@@ -156,6 +158,7 @@ impl<'a> Data<'a> {
             sizes: self.sizes,
             mss: None,
             retransmits: -1,
+            connection: None,
             congestion: String::new(),
         };
         may_reach(self.site, &self.wanted, server)?;
@@ -264,6 +267,7 @@ impl Moved {
         self.sizes = sizes(stream);
         self.mss = Some(segment(stream));
         self.retransmits = retransmits(stream);
+        self.connection = stream.info().map(|info| info.connection(info.retransmits));
         self.congestion = congestion(stream);
     }
 }

@@ -272,6 +272,8 @@ impl<'a> Client<'a> {
             transactions: tally.transactions,
             local,
             remote,
+            // Of what is only received, the other end is the sender.
+            connection: moved.connection.filter(|_| s.test.sends),
             mss: moved.mss,
             times: moved.latency.clone(),
         })

@@ -14,6 +14,7 @@ use super::table::family;
 use super::timer::Interim;
 use super::units;
 use crate::socket::{Family, sys};
+use crate::validity::Validity;
 use crate::{Output, Record};
 use linerate_rt::{Stop, wall};
 use std::net::SocketAddr;
@@ -43,6 +44,7 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
     if config.headers {
         say(&title(config, addresses, site.path()));
     }
+    let validity = output.keeps().then(Validity::begin);
     let outcome = client.run(|| interim(config, &say)).map_err(|fault| fault.to_string())?;
     let view = View { config, outcome: &outcome, addresses };
     let text = match config.form {
@@ -52,7 +54,9 @@ pub fn run(config: &Config, stop: &Stop, output: &Arc<Output>) -> Result<(), Str
     say(&text);
     if output.keeps() {
         let text = title(config, addresses, site.path()) + &Selection::all().print(Form::Keys, &view);
-        output.keep(&[Record { format: "netperf", text, reverse: false }], None);
+        let warnings = validity.map(|validity| validity.end().lines().collect()).unwrap_or_default();
+        let connections = outcome.last.connection.into_iter().map(|connection| (false, connection)).collect();
+        output.keep(&[Record { connections, warnings, ..Record::new("netperf", text) }], None);
     }
     Ok(())
 }

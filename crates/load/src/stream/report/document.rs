@@ -12,7 +12,9 @@ use crate::stream::VERSION;
 use crate::stream::config::Form;
 use crate::stream::figures::{Buffers, Cpu, Figure, ServerOutput, StreamInfo, Subject, Summary, Total, percent, speed};
 use crate::stream::settings::{Direction, Role, Settings, Transport};
+use crate::validity::Validity;
 use crate::{Output, Record};
+use linerate_result::Connection;
 use linerate_rt::wall;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,6 +30,10 @@ pub(in crate::stream) struct Document {
     whole: bool,
     /// True for a record of the test, for who keeps it, instead of a document to print.
     is_record: bool,
+    /// State of the machine at the beginning, for a record.
+    validity: Option<Validity>,
+    warnings: Vec<String>,
+    connections: Vec<(bool, Connection)>,
     interval: f64,
     subject: Option<Subject>,
     start: Fields,
@@ -77,6 +83,9 @@ impl Document {
         Self {
             output,
             is_record: false,
+            validity: None,
+            warnings: Vec::new(),
+            connections: Vec::new(),
             events: form.events,
             whole: form.whole || !form.events,
             interval: form.interval.map_or(0.0, |interval| interval.as_secs_f64()),
@@ -137,7 +146,10 @@ impl Document {
         let text = format!("{}\n", text(&Tree::from(top)));
         match (self.is_record, &self.subject) {
             (false, _) => self.output.print(&text),
-            (true, Some(_)) => self.output.keep(&[Record { format: "iperf3", text, reverse: false }], None),
+            (true, Some(_)) => {
+                let (connections, warnings) = (self.connections.clone(), self.warnings.clone());
+                self.output.keep(&[Record { connections, warnings, ..Record::new("iperf3", text) }], None);
+            }
             // Who has asked for no test leaves none.
             (true, None) => {}
         }
@@ -192,6 +204,7 @@ impl Report for Document {
     }
 
     fn started(&mut self) {
+        self.validity = self.is_record.then(Validity::begin);
         let Some(Subject { settings: s, .. }) = &self.subject else { return };
         let fields = Fields::default()
             .with("protocol", if s.transport == Transport::Tcp { "TCP" } else { "UDP" })
@@ -239,6 +252,11 @@ impl Report for Document {
 
     fn summary(&mut self, infos: &[StreamInfo], summary: &Summary) {
         let Some(Subject { role, settings, .. }) = &self.subject else { return };
+        if let Some(validity) = self.validity.take() {
+            self.warnings.extend(validity.end().lines());
+            let reverse = |sends| sends != (*role == Role::Client);
+            self.connections = summary.connections(infos).into_iter().map(|(sends, of)| (reverse(sends), of)).collect();
+        }
         let (mut streams, mut sums, mut last) = (Vec::new(), Fields::default(), true);
         let sends = infos.iter().any(|info| info.sends);
         for sends in order(*role, settings.direction, sends) {

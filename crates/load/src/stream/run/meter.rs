@@ -19,6 +19,8 @@ pub(super) struct Meter {
     /// Segments sent again when the count began, and at the last figure.
     base_retransmits: u64,
     retransmits: u64,
+    /// State of the connection at the last figure.
+    tcp: Option<TcpInfo>,
     max_cwnd: u64,
     max_wnd: u64,
     max_rtt: u64,
@@ -47,6 +49,7 @@ impl Meter {
             last_at: 0,
             base_retransmits: 0,
             retransmits: 0,
+            tcp: None,
             max_cwnd: 0,
             max_wnd: 0,
             max_rtt: 0,
@@ -96,6 +99,7 @@ impl Meter {
             ..Figure::default()
         };
         if let Some(info) = self.info(socket) {
+            self.tcp = Some(info);
             figure.retransmits = info.retransmits.saturating_sub(self.retransmits);
             (figure.cwnd, figure.wnd, figure.rtt) = (info.cwnd, info.wnd, info.rtt);
             (figure.rttvar, figure.pmtu) = (info.rttvar, info.pmtu);
@@ -139,6 +143,7 @@ impl Meter {
         // Datagrams that were left out are numbered too.
         let their_packets = other.map_or(0, |other| other.packets.saturating_sub(self.base.packets));
         let common = Total {
+            tcp: self.tcp,
             max_cwnd: self.max_cwnd,
             max_wnd: self.max_wnd,
             max_rtt: self.max_rtt,

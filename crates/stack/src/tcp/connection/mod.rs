@@ -402,6 +402,12 @@ impl Connection {
         self.rtt.smoothed()
     }
 
+    /// Least round-trip time of the last ten seconds or so, ns; None before the first measurement.
+    #[must_use]
+    pub fn least_rtt(&self) -> Option<u64> {
+        self.rtt.least()
+    }
+
     /// Variation of the round-trip time, ns; 0 before the first measurement.
     #[must_use]
     pub fn rtt_variation(&self) -> u64 {
