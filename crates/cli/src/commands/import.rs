@@ -6,7 +6,7 @@ use super::{Command, parsed};
 use crate::print::print;
 use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
-use linerate_lab::import::{IMPORTS, Import, LARGEST, decoded, read};
+use linerate_lab::import::{IMPORTS, Import, LARGEST, decoded, not_taken, read};
 use linerate_result::{RunResult, Timestamp};
 use linerate_text::plain;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command =
 ///
 /// The format is recognized. Findings are repeats of one test if all that the log tells of them (sizes, streams, an MTU, a host,
 /// options) is equal, and otherwise tests of their own. What cannot be read for certain is refused with the line, and nothing
-/// is kept. What a log does not say stays unknown: no fact of this machine is filled in.
+/// is kept; a result without proof beside others that have it is named and not taken. What a log does not say stays unknown: no fact of this machine is filled in.
 #[derive(Parser)]
 struct Arguments {
     /// Files to read; - is standard input.
@@ -54,10 +54,23 @@ fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let folders = asked.db.keep_all(&runs)?;
     let names = kept.iter().flat_map(|(name, runs)| runs.iter().map(move |run| (name, run)));
     for ((name, run), folder) in names.zip(folders) {
-        print(&plain(&format!("{}  {} tests from {name}, in {}", run.run_id, run.tests.len(), folder.display())));
+        let (tests, folder) = (run.tests.len(), folder.display());
+        print(&plain(&format!("{}  {tests} tests from {name}, in {folder}{}", run.run_id, trouble(run))));
         print("\n");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The first failure that a log tells and the first result of it that was not taken, each with the number of others.
+fn trouble(run: &RunResult) -> String {
+    let not_taken: Vec<&str> = not_taken(run).collect();
+    let failed: Vec<String> = run.reasons.iter().map(|why| format!("failed: {why}")).collect();
+    let of = |first: Option<&str>, count: usize| match first {
+        None => String::new(),
+        Some(first) if count == 1 => format!("; {first}"),
+        Some(first) => format!("; {first}, and {} more", count - 1),
+    };
+    of(failed.first().map(String::as_str), failed.len()) + &of(not_taken.first().copied(), not_taken.len())
 }
 
 /// Text of a file, whatever its bytes are, and the time of its last change.

@@ -186,6 +186,23 @@ fn a_run_is_meant_by_id_beginning_last_or_path() {
 }
 
 #[test]
+fn an_import_says_what_failed_and_what_was_not_taken() {
+    let data = Data::new();
+    let died = "Connecting to host 192.0.2.2, port 5201\n[  5] local 192.0.2.1 port 4 connected to 192.0.2.2 port 5201\n\
+        [  5]   0.00-1.00   sec  12.0 MBytes   101 Mbits/sec    0    767 KBytes\n\
+        iperf3: error - control socket has closed unexpectedly\n";
+    fs::write(data.path("died.log"), died).unwrap();
+    let said = data.out(&["import", "died.log"]);
+    assert!(said.ends_with("; failed: tcp-1s: control socket has closed unexpectedly\n"), "{said}");
+    let row = "131072  16384  16384    1.00     9000.00\n";
+    let table = "MIGRATED TCP STREAM TEST from a () port 0 to b ()\nbytes  bytes   bytes    secs.    10^6bits/sec\n\n";
+    fs::write(data.path("np.log"), format!("{table}{row}some words\n{row}")).unwrap();
+    let said = data.out(&["import", "np.log"]);
+    assert!(said.contains("; line 6 was not taken: numbers behind other text") && said.lines().count() == 1, "{said}");
+    assert!(data.out(&["show", "last"]).contains("line 6 was not taken"));
+}
+
+#[test]
 fn a_run_of_the_year_9999_is_not_the_last_for_ever() {
     let data = Data::new();
     let mut wrong = made("far", 1, &[1e6]);

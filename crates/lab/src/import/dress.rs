@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// The greatest number of programs whose lines are told apart.
-const MOST: usize = 64;
+/// The greatest number of lines of all parts together.
+const MOST: usize = 1 << 24;
 
 /// The lines of one program.
 pub(super) struct Part<'a> {
@@ -26,7 +26,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
         let Some(stamps) = stamps.filter(|stamps| !stamps.is_empty()) else { continue };
         let tags: BTreeSet<&str> =
             stamps.iter().map(|(tag, _)| *tag).filter(|tag| !tag.contains(" systemd[")).collect();
-        if tags.is_empty() || tags.len() > MOST {
+        if tags.is_empty() || tags.len().saturating_mul(stamps.len()) > MOST {
             continue;
         }
         let alone = tags.len() == 1;

@@ -379,7 +379,9 @@ impl Test {
             (0, Some(sum)) => wrong(sum, "a [SUM] without the rows of its streams".to_owned()),
             (0, None) => Ok(None),
             (1, None) => Ok(Some((parts[0], 1))),
-            (_, None) => wrong(parts[0], "streams at once without the row of their sum".to_owned()),
+            (count, None) => {
+                wrong(parts[count - 1], "streams at once without the row of their sum behind it".to_owned())
+            }
             (count, Some(sum)) => {
                 let bytes: f64 = parts.iter().map(|row| row.interval.bytes).sum();
                 // Amounts are written with three digits.

@@ -70,6 +70,8 @@ fn a_cut_log_and_two_runs_at_once_are_named_for_what_they_are() {
     let last = text[..at].lines().count() + 1;
     let why = refused(&text[..at + 40]);
     assert!(why.starts_with(&format!("x:{last}: the last line has no end")), "{why}");
+    let why = refused(&text[..at]);
+    assert!(why.starts_with(&format!("x:{}: streams at once without the row of their sum", last - 2)), "{why}");
     let heads = "Connecting to host 192.0.2.20, port 5201\nConnecting to host 192.0.2.21, port 5201\n";
     assert!(
         refused(heads)
@@ -86,6 +88,23 @@ fn a_cut_log_and_two_runs_at_once_are_named_for_what_they_are() {
     let mixed: String = a.lines().zip(b.lines()).map(|(a, b)| format!("{a}\n{b}\n")).collect();
     assert!(refused(&mixed).contains("two runs are mixed"), "{}", refused(&mixed));
     assert_eq!(one(&format!("{a}{b}")).tests.len(), 2);
+}
+
+#[test]
+fn what_is_not_read_of_a_list_is_named() {
+    let banner = "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.2 () port 0 AF_INET\n";
+    let list = "THROUGHPUT=9401.10\nTHROUGHPUT_UNITS=10^6bits/s\nELAPSED_TIME=10.00\nLOCAL_TRANSPORT_RETRANS=31\n\
+        LOCAL_RECV_SIZE=131072\nSOME_FIGURE=12.5\nREMOTE_FIGURE=-1\nCPU_METHOD=S\nCONFIDENCE_LEVEL=-1\n";
+    let test = one(&format!("{banner}{list}")).tests.remove(0);
+    assert_eq!(test.counters.total("local_transport_retrans"), Some(31));
+    assert!(
+        test.warnings.iter().any(|told| told == "of the list is not read: SOME_FIGURE, CPU_METHOD"),
+        "{:?}",
+        test.warnings
+    );
+    let sizes = |size| list.replace("131072", size);
+    let run = one(&format!("{banner}{list}{banner}{}", sizes("65536")));
+    assert_eq!(run.tests.len(), 2, "a size is a condition: {:?}", figures(&run));
 }
 
 /// What cannot be proven is passed over beside what can, and nothing behind it is taken for a repeat.

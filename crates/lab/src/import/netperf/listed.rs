@@ -68,6 +68,7 @@ pub(super) fn values(line: &str) -> Vec<String> {
 /// Parts of the names of settings, which repeats have in common.
 const SETTINGS: &[&str] = &[
     "host",
+    "recv_size",
     "protocol",
     "direction",
     "socket_type",
@@ -138,8 +139,8 @@ const PROCESSORS: &[(&str, &str)] = &[
 /// Parts of the names of counters.
 const COUNTERS: &[&str] = &["retrans", "_calls"];
 
-/// Parts of the names of figures that are read by name, and of what tells how sure these are.
-const READ: &[&str] = &["throughput", "sd_units", "service_demand_units", "confid", "size"];
+/// Values that are read by their names, and units of others.
+const READ: &[&str] = &["throughput", "throughput_units", "sd_units", "service_demand_units"];
 
 /// The finding of a list: throughput and times as figures, sizes as parameters, other settings as conditions.
 pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line<'_>) -> Result<Measured, Wrong> {
@@ -194,8 +195,11 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         let size = SIZES.iter().find(|(known, _)| *known == short).map(|(_, ours)| *ours);
         let size = size.or_else(|| RECEIVE[usize::from(requests)].contains(&short).then_some("receive_buffer_bytes"));
         let size = size.or_else(|| REMOTE.iter().find(|(known, _)| requests && *known == short).map(|(_, ours)| *ours));
+        let of_datagram = of_datagrams && key.ends_with("_throughput");
+        let known =
+            size.is_some() || is_setting || of_datagram || key.contains("confid") || READ.contains(&key.as_str());
         match (number, size, PROCESSORS.iter().find(|(known, _)| *known == short)) {
-            (None, ..) => {}
+            (None, ..) if known || value.is_empty() || units::number(value).is_some() => {}
             (Some(size), Some(ours), _) if size > 0.0 => {
                 let message = ours == "message_bytes" && requests;
                 if !message && !measured.parameters.contains_key(ours) {
@@ -217,16 +221,14 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
                 measured.counters.extend(units::count(number).map(|count| (key, count)));
             }
             // Of further figures the list does not tell the units in a form to rely on.
-            _ if size.is_none() && !is_setting && !READ.iter().any(|part| key.contains(part)) => {
-                unread.push(name.as_str())
-            }
+            _ if !known => unread.push(name.as_str()),
             _ => {}
         }
     }
     if !unread.is_empty() {
         let first = unread[..unread.len().min(6)].join(", ");
         let more = if unread.len() > 6 { format!(" and {} more", unread.len() - 6) } else { String::new() };
-        measured.warnings.push(format!("the list does not tell the unit of what is not read of it: {first}{more}"));
+        measured.warnings.push(format!("of the list is not read: {first}{more}"));
     }
     measured.told = measured.told.lasting(measured.seconds);
     if measured.parameters.is_empty() {
