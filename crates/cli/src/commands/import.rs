@@ -61,16 +61,12 @@ fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The first failure that a log tells and the first result of it that was not taken, each with the number of others.
+/// Failures that a log tells and results of it that were not taken: the first, and the number of others.
 fn trouble(run: &RunResult) -> String {
-    let not_taken: Vec<&str> = not_taken(run).collect();
-    let failed: Vec<String> = run.reasons.iter().map(|why| format!("failed: {why}")).collect();
-    let of = |first: Option<&str>, count: usize| match first {
-        None => String::new(),
-        Some(first) if count == 1 => format!("; {first}"),
-        Some(first) => format!("; {first}, and {} more", count - 1),
-    };
-    of(failed.first().map(String::as_str), failed.len()) + &of(not_taken.first().copied(), not_taken.len())
+    let failed = run.reasons.iter().map(|why| format!("; failed: {why}"));
+    let all: Vec<String> = failed.chain(not_taken(run).map(|told| format!("; {told}"))).collect();
+    let more = if all.len() > 1 { format!(", and {} more", all.len() - 1) } else { String::new() };
+    all.first().map_or_else(String::new, |first| first.clone() + &more)
 }
 
 /// Text of a file, whatever its bytes are, and the time of its last change.
