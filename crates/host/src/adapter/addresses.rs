@@ -10,6 +10,8 @@ const HEADER: usize = 8;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 const IFA_FLAGS: u16 = 8;
+/// IFA_F_PERMANENT
+const PERMANENT: u32 = 0x80;
 const FLAGS: &[(u32, &str)] = &[(0x08, "dadfailed"), (0x20, "deprecated"), (0x40, "tentative")];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct Address {
     pub prefix: u8,
     /// States in which it is not used as others are, by iproute2's names.
     pub states: Vec<&'static str>,
+    /// It ends unless somebody renews it: of IPv6, a router's advertisement gave it, or DHCP.
+    pub dynamic: bool,
 }
 
 impl Address {
@@ -38,6 +42,7 @@ impl Address {
             other_end: address.filter(|address| local.is_some_and(|local| local != *address)),
             prefix: header[1],
             states: FLAGS.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect(),
+            dynamic: flags & PERMANENT == 0,
         })
     }
 }
@@ -81,6 +86,7 @@ mod tests {
                 other_end: None,
                 prefix: 64,
                 states: vec!["dadfailed", "tentative"],
+                dynamic: true,
             },
             Address {
                 link: 3,
@@ -88,6 +94,7 @@ mod tests {
                 other_end: "10.0.0.2".parse().ok(),
                 prefix: 32,
                 states: vec![],
+                dynamic: false,
             },
         ];
         assert_eq!(all, wanted);

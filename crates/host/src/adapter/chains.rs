@@ -56,6 +56,7 @@ pub fn chains(source: &mut dyn Source) -> Part<Vec<FilterChain>> {
 // Of a rule.
 const NFTA_RULE_CHAIN: u16 = 2;
 const NFTA_RULE_TABLE: u16 = 1;
+const NFTA_RULE_HANDLE: u16 = 3;
 const NFTA_RULE_EXPRESSIONS: u16 = 4;
 const NFTA_EXPR_NAME: u16 = 1;
 const NFTA_EXPR_DATA: u16 = 2;
@@ -74,6 +75,68 @@ const NFTA_RT_KEY: u16 = 2;
 const TCPMSS: u32 = 3;
 const NFTA_TARGET_NAME: u16 = 1;
 
+const NFTA_COUNTER_PACKETS: u16 = 2;
+const NFTA_LIMIT_RATE: u16 = 1;
+const NFTA_LIMIT_UNIT: u16 = 2;
+const NFTA_LIMIT_TYPE: u16 = 4;
+const NFTA_META_KEY: u16 = 2;
+/// NFT_META_NFPROTO, NFT_META_L4PROTO
+const NFPROTO: u32 = 15;
+const L4PROTO: u32 = 16;
+const NFTA_PAYLOAD_BASE: u16 = 2;
+const NFTA_PAYLOAD_OFFSET: u16 = 3;
+const NFTA_CMP_OP: u16 = 2;
+const NFTA_CMP_DATA: u16 = 3;
+/// Numbers of ICMP, and of its message that says that something was not reached (RFC 792); those of IPv6, and of Packet Too Big
+/// (RFC 4443).
+const TOO_BIG: [(u8, u8); 2] = [(1, 3), (58, 2)];
+/// Code of that message for a packet that was too long.
+const FRAGMENTATION_NEEDED: u8 = 4;
+/// NF_ACCEPT
+const ACCEPT: u32 = 1;
+
+/// Rate of a limiter: so much in so many seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    pub rate: u64,
+    pub seconds: u64,
+    /// Bytes, and not packets.
+    pub bytes: bool,
+}
+
+/// The word of a router that a packet was too long, by what a rule looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Looks {
+    /// The protocol.
+    protocol: Option<u8>,
+    /// The message's type.
+    kind: Option<u8>,
+    /// It looks at more than the rule's other fields tell.
+    narrower: bool,
+    /// It looks at what a connection is known for, or at a set of messages.
+    wider: bool,
+}
+
+impl Looks {
+    /// True if all of those messages are meant.
+    fn at_too_big(self) -> bool {
+        let of =
+            |(protocol, kind): (u8, u8)| self.protocol == Some(protocol) && self.kind.is_none_or(|one| one == kind);
+        !self.narrower && !self.wider && TOO_BIG.into_iter().any(of)
+    }
+}
+
+/// Field of a packet that a rule has loaded to compare it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loaded {
+    /// The version of IP.
+    Family,
+    Protocol,
+    /// The first bytes of the header behind that of IP.
+    Message,
+    Other,
+}
+
 /// Effect of a rule on packets that others would pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterRule {
@@ -89,12 +152,23 @@ pub struct FilterRule {
     pub segment: Option<u16>,
     /// It has segments fit the path that each connection takes.
     pub fits_path: bool,
+    /// It gives packets that leave an address of this host.
+    pub masquerades: bool,
+    /// It drops, or lets pass (then false), what routers tell of packets that were too long.
+    pub too_big: Option<bool>,
+    /// Rate of the limiter, if it tells one.
+    pub limit: Option<Limit>,
+    /// Packets that it has counted behind its limiter.
+    pub counted: Option<u64>,
+    /// Number of it in its table.
+    pub handle: u64,
 }
 
 impl FilterRule {
-    /// Parses a rule; none of those that only count, mark, translate or let pass.
+    /// Parses a rule; none of those that only count, mark or let pass.
     fn parse(answer: &[u8]) -> Option<Self> {
         let number = |bytes: &[u8]| bytes.first_chunk().map(|n| u32::from_be_bytes(*n));
+        let wide = |bytes: &[u8]| bytes.first_chunk().map(|n| u64::from_be_bytes(*n));
         let mut rule = Self {
             table: text(attribute(answer, NFTA_RULE_TABLE)?),
             chain: text(attribute(answer, NFTA_RULE_CHAIN)?),
@@ -103,8 +177,14 @@ impl FilterRule {
             random: false,
             segment: None,
             fits_path: false,
+            masquerades: false,
+            too_big: None,
+            limit: None,
+            counted: None,
+            handle: attribute(answer, NFTA_RULE_HANDLE).and_then(wide).unwrap_or(0),
         };
         let (mut value, mut of_path) = (None, false);
+        let (mut looks, mut loaded, mut accepts) = (Looks::default(), Loaded::Other, false);
         for (_, expression) in attributes(attribute(answer, NFTA_RULE_EXPRESSIONS)?) {
             let data = attribute(expression, NFTA_EXPR_DATA).unwrap_or_default();
             match attribute(expression, NFTA_EXPR_NAME).map(text).unwrap_or_default().as_str() {
@@ -115,15 +195,56 @@ impl FilterRule {
                         .map(|n| u16::from_be_bytes(*n));
                     let code =
                         attribute(data, NFTA_DATA_VERDICT).and_then(|verdict| attribute(verdict, NFTA_VERDICT_CODE));
-                    rule.drops |= code.and_then(number) == Some(DROP);
+                    let code = code.and_then(number);
+                    rule.drops |= code == Some(DROP);
+                    // What another chain does with it is not known.
+                    (accepts, looks.wider) =
+                        (code == Some(ACCEPT), looks.wider | code.is_some_and(|code| code >= 1 << 31));
                 }
                 "reject" => rule.drops = true,
-                "limit" => rule.limits = true,
-                "numgen" => rule.random = true,
+                "limit" => {
+                    (rule.limits, looks.narrower) = (true, true);
+                    rule.limit = attribute(data, NFTA_LIMIT_RATE).and_then(wide).map(|rate| Limit {
+                        rate,
+                        seconds: attribute(data, NFTA_LIMIT_UNIT).and_then(wide).unwrap_or(1),
+                        bytes: attribute(data, NFTA_LIMIT_TYPE).and_then(number) == Some(1),
+                    });
+                }
+                "counter" if rule.limits => rule.counted = attribute(data, NFTA_COUNTER_PACKETS).and_then(wide),
+                "counter" | "log" => {}
+                "masq" => rule.masquerades = true,
+                "meta" if attribute(data, NFTA_META_KEY).and_then(number) == Some(L4PROTO) => loaded = Loaded::Protocol,
+                "meta" if attribute(data, NFTA_META_KEY).and_then(number) == Some(NFPROTO) => loaded = Loaded::Family,
+                "payload" => {
+                    let at =
+                        [NFTA_PAYLOAD_BASE, NFTA_PAYLOAD_OFFSET].map(|kind| attribute(data, kind).and_then(number));
+                    loaded = match at {
+                        // The network's header, where IPv4 and IPv6 have the protocol; and the one behind it.
+                        [Some(1), Some(9 | 6)] => Loaded::Protocol,
+                        [Some(2), Some(0)] => Loaded::Message,
+                        _ => Loaded::Other,
+                    };
+                }
+                "cmp" => {
+                    let value = attribute(data, NFTA_CMP_DATA).and_then(|data| attribute(data, NFTA_DATA_VALUE));
+                    let equal = attribute(data, NFTA_CMP_OP).and_then(number) == Some(0);
+                    match (loaded, value) {
+                        (Loaded::Family, _) => {}
+                        (Loaded::Protocol, Some([protocol])) if equal => looks.protocol = Some(*protocol),
+                        (Loaded::Message, Some([kind])) if equal => looks.kind = Some(*kind),
+                        (Loaded::Message, Some([kind, FRAGMENTATION_NEEDED])) if equal => looks.kind = Some(*kind),
+                        _ => looks.narrower = true,
+                    }
+                }
+                "ct" => looks.wider = true,
+                "lookup" if loaded == Loaded::Message => looks.wider = true,
+                "numgen" => (rule.random, loaded) = (true, Loaded::Other),
                 "rt" => of_path |= attribute(data, NFTA_RT_KEY).and_then(number) == Some(TCPMSS),
                 // iptables' own, as nftables runs it.
                 "target" => {
-                    rule.fits_path |= attribute(data, NFTA_TARGET_NAME).is_some_and(|name| text(name) == "TCPMSS")
+                    let name = attribute(data, NFTA_TARGET_NAME).map(text).unwrap_or_default();
+                    (rule.fits_path, rule.masquerades) =
+                        (rule.fits_path || name == "TCPMSS", rule.masquerades || name == "MASQUERADE");
                 }
                 "exthdr" => {
                     let option = attribute(data, NFTA_EXTHDR_OP).and_then(number) == Some(TCPOPT)
@@ -132,14 +253,19 @@ impl FilterRule {
                     rule.fits_path |= option && set && of_path;
                     rule.segment = value.filter(|_| option && set && !of_path).or(rule.segment);
                 }
-                _ => {}
+                // A bit of what was loaded is compared next.
+                "bitwise" => {}
+                _ => looks.narrower = true,
             }
         }
-        (rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path).then_some(rule)
+        let passes = accepts && (looks.at_too_big() || looks.wider && !looks.narrower) || looks.wider && !rule.drops;
+        rule.too_big = if rule.drops && looks.at_too_big() { Some(true) } else { passes.then_some(false) };
+        let does = rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path || rule.masquerades;
+        (does || rule.too_big.is_some()).then_some(rule)
     }
 }
 
-/// Rules that drop packets, look at their rate, or change the size of segments.
+/// Rules that drop packets, let pass what routers tell, look at rates, translate, or change the size of segments.
 ///
 /// # Errors
 /// The kernel has none of it, or does not tell for want of a privilege.
@@ -172,6 +298,11 @@ mod tests {
             random: false,
             segment,
             fits_path: false,
+            masquerades: false,
+            too_big: None,
+            limit: None,
+            counted: None,
+            handle: 0,
         };
         let clamp = |segment| FilterRule { fits_path: true, ..rule(false, false, segment) };
         assert_eq!(all, [rule(true, true, None), rule(false, false, Some(500)), clamp(None), clamp(None)]);

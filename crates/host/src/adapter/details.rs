@@ -104,6 +104,8 @@ enum Form {
     BridgeId,
     /// IPv4 addresses, each in an attribute.
     Targets,
+    /// IPv4 address; none if it is nobody's.
+    Host,
 }
 
 impl Form {
@@ -150,15 +152,30 @@ impl Form {
                 let all: Vec<_> = all.map(|one| one.to_string()).collect();
                 Detail::Words((!all.is_empty()).then_some(all)?)
             }
+            Self::Host => {
+                let address = Ipv4Addr::from(*value.first_chunk::<4>()?);
+                Detail::Word((!address.is_unspecified()).then(|| address.to_string())?)
+            }
         })
     }
 }
 
-use Form::{Address, BridgeId, Choice, Flag, Flags, Link, Number, Protocol, Targets, Truth, Words};
+use Form::{Address, BridgeId, Choice, Flag, Flags, Host, Link, Number, Protocol, Targets, Truth, Words};
 
 /// Tables by kind: IFLA_VLAN_… and its like of linux/if_link.h.
-const KINDS: &[(&str, &[Row])] =
-    &[("vlan", VLAN), ("bond", BOND), ("bridge", BRIDGE), ("tun", TUN), ("macvlan", MACVLAN), ("vxlan", VXLAN)];
+const KINDS: &[(&str, &[Row])] = &[
+    ("vlan", VLAN),
+    ("bond", BOND),
+    ("bridge", BRIDGE),
+    ("tun", TUN),
+    ("macvlan", MACVLAN),
+    ("vxlan", VXLAN),
+    ("geneve", GENEVE),
+    ("gre", GRE),
+    ("gretap", GRE),
+    ("ipip", IPTUN),
+    ("sit", IPTUN),
+];
 const MEMBERS: &[(&str, &[Row])] = &[("bond", BOND_MEMBER), ("bridge", BRIDGE_PORT)];
 
 const VLAN: &[Row] = &[
@@ -227,7 +244,13 @@ const TUN: &[Row] = &[
     (2, "group", Number),
 ];
 
-const VXLAN: &[Row] = &[(1, "id", Number), (3, "dev", Link)];
+const VXLAN: &[Row] = &[(1, "id", Number), (2, "remote", Host), (4, "local", Host), (3, "dev", Link)];
+
+const GENEVE: &[Row] = &[(1, "id", Number), (2, "remote", Host)];
+
+const GRE: &[Row] = &[(7, "remote", Host), (6, "local", Host), (1, "dev", Link)];
+
+const IPTUN: &[Row] = &[(3, "remote", Host), (2, "local", Host), (1, "dev", Link)];
 
 const MACVLAN: &[Row] = &[
     (1, "mode", Choice(&["private", "vepa", "bridge", "passthru", "source"])),

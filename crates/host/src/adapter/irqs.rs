@@ -18,6 +18,9 @@ pub struct Irq {
     pub queues: Vec<String>,
     /// Times that it came, on all processors.
     pub count: Option<u64>,
+    /// Processors on which it came, the most first, with their times.
+    #[serde(skip)]
+    pub came: Vec<(u32, u64)>,
     /// Processors on which it may come.
     #[serde(serialize_with = "part")]
     pub wanted: Part<String>,
@@ -58,7 +61,7 @@ pub(crate) fn read(source: &dyn Source, interface: &str, device: Option<&str>) -
     let rows = table.as_ref().map(|bytes| rows(&String::from_utf8_lossy(bytes))).unwrap_or_default();
     let own = device.and_then(|path| path.rsplit('/').next());
     if numbers.is_empty() {
-        let named = rows.iter().filter(|(_, (name, _))| is_of(name, interface, own));
+        let named = rows.iter().filter(|(_, Row { name, .. })| is_of(name, interface, own));
         numbers = named.map(|(number, _)| *number).collect();
     }
     if numbers.is_empty() {
@@ -70,9 +73,10 @@ pub(crate) fn read(source: &dyn Source, interface: &str, device: Option<&str>) -
         let affinity = |file: &str| text(source, &format!("proc/irq/{number}/{file}"));
         Irq {
             number,
-            queues: row.map(|(name, _)| queues(name)).unwrap_or_default(),
-            name: row.map(|(name, _)| name.clone()).filter(|name| !name.is_empty()),
-            count: row.map(|(_, count)| *count),
+            queues: row.map(|row| queues(&row.name)).unwrap_or_default(),
+            name: row.map(|row| row.name.clone()).filter(|name| !name.is_empty()),
+            count: row.map(|row| row.came.iter().fold(0_u64, |sum, (_, times)| sum.wrapping_add(*times))),
+            came: row.map(|row| row.came.clone()).unwrap_or_default(),
             wanted: affinity("smp_affinity_list"),
             effective: affinity("effective_affinity_list"),
         }
@@ -80,16 +84,26 @@ pub(crate) fn read(source: &dyn Source, interface: &str, device: Option<&str>) -
     Ok(numbers.into_iter().map(irq).collect())
 }
 
-/// Numbered rows of `/proc/interrupts`: name, and sum over processors.
-fn rows(table: &str) -> BTreeMap<u32, (String, u64)> {
+/// A row of `/proc/interrupts`: the name, and processors on which it came, the most first, with their times.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    name: String,
+    came: Vec<(u32, u64)>,
+}
+
+/// Numbered rows of `/proc/interrupts`.
+fn rows(table: &str) -> BTreeMap<u32, Row> {
     let mut lines = table.lines();
-    let processors =
-        lines.next().map_or(0, |line| line.split_whitespace().filter(|word| word.starts_with("CPU")).count());
+    let processor = |word: &str| word.strip_prefix("CPU").map(|number| number.parse().unwrap_or(u32::MAX));
+    let online: Vec<u32> =
+        lines.next().map_or_else(Vec::new, |line| line.split_whitespace().filter_map(processor).collect());
+    let processors = online.len();
     let row = |line: &str| {
         let (number, rest) = line.split_once(':')?;
         let words: Vec<_> = rest.split_whitespace().collect();
         let counts = words.iter().take(processors).map_while(|word| word.parse::<u64>().ok());
-        let sum = counts.fold(0_u64, u64::wrapping_add);
+        let mut came: Vec<(u32, u64)> = online.iter().copied().zip(counts).filter(|(_, times)| *times > 0).collect();
+        came.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
         // Behind the counts: chip, hardware number (with its trigger), names of those that have asked for it.
         let names = words.get(processors..).unwrap_or_default();
         let first = names
@@ -98,7 +112,7 @@ fn rows(table: &str) -> BTreeMap<u32, (String, u64)> {
         let name = first.and_then(|at| names.get(at + 1..)).unwrap_or_default();
         let fallback = names.last().map(|word| (*word).to_owned()).unwrap_or_default();
         let name = if name.is_empty() { fallback } else { name.join(" ") };
-        Some((number.trim().parse().ok()?, (name, sum)))
+        Some((number.trim().parse().ok()?, Row { name, came }))
     };
     lines.filter_map(row).collect()
 }
@@ -174,10 +188,10 @@ mod tests {
         1-edge      virtio2-input.0\n 131: 7 1 IR-PCI-MSI 524289-edge mlx5_comp0@pci:0000:01:00.0\nNMI: 0 0 Non-maskable interrupts\n";
 
     #[test]
-    fn rows_have_names_and_sums() {
+    fn rows_have_names_and_times_by_processor() {
         let rows = rows(TABLE);
-        assert_eq!(rows[&38], ("virtio2-input.0".to_owned(), 35363));
-        assert_eq!(rows[&131], ("mlx5_comp0@pci:0000:01:00.0".to_owned(), 8));
+        assert_eq!(rows[&38], Row { name: "virtio2-input.0".to_owned(), came: vec![(1, 35363)] });
+        assert_eq!(rows[&131], Row { name: "mlx5_comp0@pci:0000:01:00.0".to_owned(), came: vec![(0, 7), (1, 1)] });
         assert_eq!(rows.len(), 3);
         // Cut anywhere: fewer rows, and no panic.
         for end in 0..TABLE.len() {

@@ -40,7 +40,7 @@ use source::{nonsense, one};
 use std::collections::BTreeMap;
 
 pub use addresses::{Address, addresses};
-pub use chains::{FilterChain, FilterRule, chains, filter_rules};
+pub use chains::{FilterChain, FilterRule, Limit, chains, filter_rules};
 pub use counters::{Group, Rate, rates};
 pub use details::{Detail, Details};
 pub use device::{Device, Pci, PciLink};

@@ -10,6 +10,8 @@ use std::net::IpAddr;
 const HEADER: usize = 12;
 const NDA_DST: u16 = 1;
 const NDA_LLADDR: u16 = 2;
+/// NTF_EXT_LEARNED
+const LEARNED: u8 = 0x10;
 const STATES: &[(u16, &str)] = &[
     (0x01, "incomplete"),
     (0x02, "reachable"),
@@ -30,6 +32,8 @@ pub struct Neighbour {
     pub mac: Option<String>,
     /// State, by iproute2's names.
     pub state: &'static str,
+    /// A program of the network has learned it elsewhere (`extern_learn`).
+    pub learned: bool,
 }
 
 impl Neighbour {
@@ -41,6 +45,7 @@ impl Neighbour {
             address: attribute(rest, NDA_DST).and_then(ip)?,
             mac: attribute(rest, NDA_LLADDR).and_then(hex),
             state: STATES.iter().find(|(bit, _)| state & bit != 0).map_or("none", |(_, name)| *name),
+            learned: header[10] & LEARNED != 0,
         })
     }
 }
@@ -57,13 +62,14 @@ mod tests {
 
     #[test]
     fn a_neighbour_has_its_state_whatever_is_cut() {
-        let text = "raw hex 02000000\nraw u32 7\nraw u16 128\nraw hex 0001\n1 hex 0a000002\n2 hex 020000000002\n";
+        let text = "raw hex 02000000\nraw u32 7\nraw u16 128\nraw hex 1001\n1 hex 0a000002\n2 hex 020000000002\n";
         let body = read(text).unwrap().pop().unwrap();
         let wanted = Neighbour {
             link: 7,
             address: "10.0.0.2".parse().unwrap(),
             mac: Some("02:00:00:00:00:02".into()),
             state: "permanent",
+            learned: true,
         };
         assert_eq!(Neighbour::parse(&body), Some(wanted));
         for end in 0..body.len() {

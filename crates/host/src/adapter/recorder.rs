@@ -40,6 +40,13 @@ fn plain(bytes: &[u8], between: char) -> Vec<u8> {
     text.split(between).filter(kept).collect::<Vec<_>>().join(&between.to_string()).into_bytes()
 }
 
+/// Lines of sockets that listen, and the names of the columns.
+fn listening(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let kept = |line: &&str| ["st", "0A"].contains(&line.split_whitespace().nth(3).unwrap_or_default());
+    text.lines().filter(kept).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes()
+}
+
 /// The kept part of a file, if any of it is kept.
 fn kept(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let process = path.strip_prefix("proc/").filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -48,6 +55,8 @@ fn kept(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     }
     match path {
         "proc/cmdline" => Some(plain(bytes, ' ')),
+        // Sockets that listen, and nobody's connections.
+        "proc/net/tcp" | "proc/net/tcp6" => Some(listening(bytes)),
         // The first process shows that there are any.
         _ if process.is_some_and(|rest| rest != "1/comm") => bytes.starts_with(MOVES).then(|| bytes.to_vec()),
         "etc/sysctl.conf" => Some(plain(bytes, '\n')),
@@ -57,7 +66,7 @@ fn kept(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Expressions of a filter's rule that tell what it does; of others the name is enough.
-const TOLD: [&str; 6] = ["reject", "limit", "numgen", "rt", "exthdr", "immediate"];
+const TOLD: [&str; 7] = ["reject", "limit", "counter", "numgen", "rt", "exthdr", "immediate"];
 const NFTA_RULE_EXPRESSIONS: u16 = 4;
 const NFTA_CHAIN_USE: u16 = 6;
 const NFTA_EXPR_NAME: u16 = 1;

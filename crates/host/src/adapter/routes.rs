@@ -57,6 +57,8 @@ pub struct Route {
     pub to: (IpAddr, u8),
     /// Routing table; 254 is the main one.
     pub table: u32,
+    /// Of routes to one network the one with the least is taken (iproute2's `metric`).
+    pub priority: u32,
     /// Index of the interface, if it has one alone.
     pub link: Option<u32>,
     pub gateway: Option<IpAddr>,
@@ -104,6 +106,7 @@ impl Route {
             kind: KINDS.get(usize::from(header[7])).copied().unwrap_or("unknown"),
             to: (attribute(rest, RTA_DST).and_then(ip).unwrap_or(any), header[1]),
             table: number(RTA_TABLE).unwrap_or_else(|| header[4].into()),
+            priority: number(RTA_PRIORITY).unwrap_or(0),
             link: number(RTA_OIF),
             gateway: attribute(rest, RTA_GATEWAY).and_then(ip),
             hops: next_hops(attribute(rest, RTA_MULTIPATH).unwrap_or_default())
@@ -153,6 +156,7 @@ mod tests {
             kind: "unicast",
             to: ("10.0.2.0".parse().unwrap(), 24),
             table: 254,
+            priority: 0,
             link: Some(7),
             gateway: "10.0.0.254".parse().ok(),
             hops: Vec::new(),

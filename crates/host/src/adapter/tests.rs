@@ -460,3 +460,20 @@ fn sysfs_of_another_namespace_is_not_believed() {
     })
     .unwrap();
 }
+
+/// Of sockets those that listen are recorded: with whom a host is connected is nobody's.
+#[test]
+fn connections_are_not_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| dir.path().join(name));
+    let path = "proc/net/tcp";
+    std::fs::create_dir_all(from.join("proc/net")).unwrap();
+    let head = "  sl  local_address rem_address   st tx_queue rx_queue\n";
+    let listens = "   0: 00000000:1F90 00000000:0000 0A 00000000:00000003\n";
+    let connected = "   1: 0100000A:1F90 4D0200C0:D431 01 00000000:00000000\n";
+    std::fs::write(from.join(path), [head, listens, connected].concat()).unwrap();
+    let recorder = Recorder::new(Recorded::open(&from).unwrap(), &to, "lo").unwrap();
+    assert_eq!(recorder.file(path).unwrap().len(), head.len() + listens.len() + connected.len());
+    recorder.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(to.join(path)).unwrap(), [head, listens].concat());
+}

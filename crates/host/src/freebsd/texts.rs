@@ -1,18 +1,19 @@
 //! The texts of a host, and which program prints each.
 
-use super::{FreebsdAdapter, Ifconfig, InstalledPackage, LoaderConf, PciFunction, SysctlText};
+use super::{FreebsdAdapter, Ifconfig, InstalledPackage, LoaderConf, Mbufs, PciFunction, SysctlText};
 use crate::absent::{Absent, Part};
 use std::io;
 
-/// Names of the files in a recorded tree's folder `freebsd`, and the command whose output each has. The last one, with
-/// descriptions of variables, may be missing.
-pub const FREEBSD_FILES: [(&str, &str); 6] = [
+/// Names of the files in a recorded tree's folder `freebsd`, and the command whose output each has. Those
+/// behind the packages, with descriptions of variables and with buffers, may be missing.
+pub const FREEBSD_FILES: [(&str, &str); 7] = [
     ("ifconfig", "ifconfig -m"),
     ("sysctl", "sysctl -a"),
     ("pciconf", "pciconf -lcv"),
     ("loader.conf", "cat /boot/loader.conf"),
     ("pkg", "pkg info"),
     ("sysctl-d", "sysctl -ad"),
+    ("netstat-m", "netstat -m"),
 ];
 
 /// Outputs of the programs of a host.
@@ -26,6 +27,8 @@ pub struct FreebsdTexts {
     pub packages: Part<Vec<InstalledPackage>>,
     /// Descriptions of sysctl's variables.
     pub descriptions: Part<SysctlText>,
+    /// Buffers of the network.
+    pub mbufs: Part<Mbufs>,
     /// Texts whose end is missing.
     pub cut: Vec<String>,
 }
@@ -34,7 +37,7 @@ impl FreebsdTexts {
     /// Parses the texts that `get` returns for the names of [`FREEBSD_FILES`].
     pub fn read(get: impl Fn(&str) -> io::Result<Vec<u8>>) -> Self {
         let mut cut = Vec::new();
-        let [interfaces, sysctl, pci, loader, packages, descriptions] = FREEBSD_FILES.map(|(name, command)| {
+        let [interfaces, sysctl, pci, loader, packages, descriptions, mbufs] = FREEBSD_FILES.map(|(name, command)| {
             let bytes = get(name).map_err(|e| match e.kind() {
                 io::ErrorKind::NotFound => {
                     Absent::told(format!("not recorded; write it by: {command} >freebsd/{name}"))
@@ -53,6 +56,7 @@ impl FreebsdTexts {
             loader: loader.map(|text| LoaderConf::parse(&text)),
             packages: packages.map(|text| InstalledPackage::parse(&text)),
             descriptions: descriptions.map(|text| SysctlText::parse(&text)),
+            mbufs: mbufs.map(|text| Mbufs::parse(&text)),
             cut,
         }
     }

@@ -40,6 +40,10 @@ pub(super) fn read(host: &mut Printed, lines: &[String]) {
         }
         if let Some(node) = text.strip_prefix("NUMA node: ") {
             host.write(format!("{at}/numa_node"), node.trim());
+            // As lscpu(1) tells it.
+            if let Some(near) = host.files.get(&super::node(node.trim())).cloned() {
+                host.write(format!("{at}/local_cpulist"), near);
+            }
         }
         for (register, which) in [("LnkCap:", "max"), ("LnkSta:", "current")] {
             let Some(rest) = text.strip_prefix(register) else { continue };

@@ -1,10 +1,11 @@
 //! A host by what its programs print, as people post it: `ip -d -s link`, `ip addr`, `ip route`, `ip neigh`, `tc -s qdisc`,
 //! `sysctl -a`, `lscpu`, `ethtool` with its options and `lspci -vv`, one behind the other in a file, in the files of a folder, or in those of
-//! a sosreport, whose copies of /proc, /sys and /etc are read, too.
+//! a sosreport, whose copies of /proc, /sys and /etc are read, too; and of FreeBSD `ifconfig`, `sysctl -a`, `netstat -m` and `pciconf -lcv`.
 //!
 //! The texts become what the kernel would have answered, so that all that reads a host reads this one. What no text tells is absent.
 
 mod ethtool;
+mod freebsd;
 mod ip;
 mod lspci;
 
@@ -69,7 +70,9 @@ impl Printed {
         }
         let copies = if sos { Some(Recorded::open(at)?) } else { None };
         let host = Self { copies, ..Self::of(&texts) };
-        Ok(host.answers.contains_key(&(Question::Link, String::new())).then_some(host))
+        let is_one =
+            host.answers.contains_key(&(Question::Link, String::new())) || host.files.contains_key(freebsd::IFCONFIG);
+        Ok(is_one.then_some(host))
     }
 
     fn of(texts: &[Text]) -> Self {
@@ -89,6 +92,7 @@ impl Printed {
         }
         links.answer(&mut host);
         all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
+        freebsd::read(&mut host, all.iter().flat_map(|(lines, _)| lines.iter().map(String::as_str)));
         host
     }
 
@@ -118,7 +122,7 @@ pub fn kept(at: &Path) -> io::Result<Box<dyn Source>> {
         None if at.is_file() => Err(io::Error::new(
             ErrorKind::InvalidData,
             "no interface is in it; it takes the output of 'ip -d -s addr', with that of ethtool, ip route, sysctl -a and lspci -vv \
-             behind it",
+             behind it; of FreeBSD that of ifconfig, sysctl -a, netstat -m and pciconf -lcv",
         )),
         None => Ok(Box::new(Recorded::open(at)?)),
     }
@@ -158,6 +162,11 @@ fn sysctls(host: &mut Printed, lines: &[String]) {
     if let Some(list) = lines.iter().find_map(|line| line.trim_start().strip_prefix("On-line CPU(s) list:")) {
         host.write("sys/devices/system/cpu/online", list.trim());
     }
+    for line in lines.iter().filter_map(|line| line.trim_start().strip_prefix("NUMA node")) {
+        if let Some((number, list)) = line.split_once(" CPU(s):") {
+            host.write(node(number), list.trim());
+        }
+    }
     for (name, value) in lines.iter().filter_map(|line| line.split_once(" = ")) {
         let begins = ["net.", "kernel.", "vm.", "fs."].iter().any(|begin| name.starts_with(begin));
         if begins && !name.contains(char::is_whitespace) && !name.contains("..") {
@@ -169,6 +178,11 @@ fn sysctls(host: &mut Printed, lines: &[String]) {
             host.write(format!("proc/sys/{}", name.chars().map(other).collect::<String>()), value.trim());
         }
     }
+}
+
+/// File of a node's processors.
+fn node(number: &str) -> String {
+    format!("sys/devices/system/node/node{number}/cpulist")
 }
 
 impl Source for Printed {

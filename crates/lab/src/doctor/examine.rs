@@ -11,7 +11,7 @@ use super::rules::RULES;
 use super::side::Side;
 use super::view::{View, speed};
 use crate::environment;
-use linerate_host::adapter::{Machine, Source, interfaces, routes};
+use linerate_host::adapter::{Machine, Source, filter_rules, interfaces, routes};
 use linerate_host::freebsd::FreebsdTexts;
 use linerate_host::{Absent, kept};
 use linerate_result::Environment;
@@ -107,7 +107,7 @@ pub(super) fn examine_of(
         [] => up().map(|one| one.name.clone()).collect(),
         names => names.to_vec(),
     };
-    let earlier = snapshot(source);
+    let (earlier, earlier_rules) = (snapshot(source), filter_rules(source));
     // One pause for all of them.
     let mut between = Some(between);
     let mut read = Vec::new();
@@ -144,7 +144,7 @@ pub(super) fn examine_of(
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
     let has_settings = source.names("proc/sys").is_ok();
     let mut host = Some(Scope::Host).filter(|_| has_settings);
-    let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface));
+    let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface), earlier_rules);
     let fastest = read.iter().filter_map(|(adapter, _)| speed(adapter)).max().unwrap_or(0);
     let mut roles = None;
     for (adapter, counters) in read {

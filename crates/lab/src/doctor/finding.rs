@@ -166,6 +166,12 @@ impl Finding {
         self
     }
 
+    /// Says what this one means, where that is not what its rule's others mean.
+    pub(super) fn meaning(mut self, means: &'static str) -> Self {
+        self.means = Cow::Borrowed(means);
+        self
+    }
+
     pub(super) fn gain(mut self, gain: impl Into<String>) -> Self {
         self.gain = Some(gain.into());
         self
@@ -176,7 +182,8 @@ impl Finding {
     }
 
     pub(super) fn of(self, rule: &Rule, subject: &str) -> Self {
-        let [name, means, published] = [rule.name, rule.means, rule.published].map(Cow::Borrowed);
+        let [name, usual, published] = [rule.name, rule.means, rule.published].map(Cow::Borrowed);
+        let means = if self.means.is_empty() { usual } else { self.means };
         let risk = if self.fix.is_empty() { Risk::Safe } else { self.risk.max(rule.risk) };
         Self { rule: name, subject: subject.to_owned(), means, published, risk, ..self }
     }

@@ -137,12 +137,16 @@ fn shaped(view: &View<'_>) -> Option<Evidence> {
     })
 }
 
+/// Beginning of what is to be typed about what may be meant.
+pub(super) const MEANT: &str = "nothing, if it is meant so; otherwise: ";
+
 impl Finding {
     /// Says where it was chosen. Then it is a note, and nothing is changed by itself.
     pub(super) fn meant(mut self, evidence: Evidence) -> Self {
         self.severity = Severity::Note;
         self.fix.clear();
-        self.mend = self.mend.map(|mend| format!("nothing, if it is meant so; otherwise there, too: {mend}"));
+        let bare = |mend: String| mend.strip_prefix(MEANT).map_or(mend.clone(), str::to_owned);
+        self.mend = self.mend.map(bare).map(|mend| format!("nothing, if it is meant so; otherwise there, too: {mend}"));
         self.evidence.push(evidence);
         self
     }

@@ -23,6 +23,8 @@ pub(super) struct Network {
     pub(super) chains: Part<Vec<FilterChain>>,
     /// Rules of the packet filter that drop, limit or change packets.
     pub(super) filter_rules: Part<Vec<FilterRule>>,
+    /// Those before the machine was looked at.
+    pub(super) earlier_rules: Part<Vec<FilterRule>>,
 }
 
 pub(super) static NOTHING: Network = Network {
@@ -34,10 +36,15 @@ pub(super) static NOTHING: Network = Network {
     ceilings: BTreeMap::new(),
     chains: Ok(Vec::new()),
     filter_rules: Ok(Vec::new()),
+    earlier_rules: Ok(Vec::new()),
 };
 
 impl Network {
-    pub(super) fn read<'a>(source: &mut dyn Source, of: impl Iterator<Item = &'a Interface>) -> Self {
+    pub(super) fn read<'a>(
+        source: &mut dyn Source,
+        of: impl Iterator<Item = &'a Interface>,
+        earlier_rules: Part<Vec<FilterRule>>,
+    ) -> Self {
         let (mut by, mut ceilings) = (BTreeMap::new(), BTreeMap::new());
         for one in of {
             let subject = Subject { index: one.index, name: one.name.clone() };
@@ -55,6 +62,7 @@ impl Network {
             qdiscs: qdiscs(source),
             chains: chains(source),
             filter_rules: filter_rules(source),
+            earlier_rules,
         }
     }
 }

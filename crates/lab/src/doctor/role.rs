@@ -1,6 +1,7 @@
 //! Roles of hosts, by what stands and runs on them or as they are named: what is usual for a role is no fault.
 
 use super::finding::{Evidence, Finding, Severity};
+use super::intent::MEANT;
 use super::view::View;
 use linerate_host::adapter::Interface;
 use linerate_host::shell::word;
@@ -95,7 +96,8 @@ pub(super) fn respected(mut finding: Finding, rule: &str, view: &View<'_>) -> Fi
     if finding.severity > Severity::Note {
         finding.severity = Severity::Note;
         finding.fix.clear();
-        finding.mend = finding.mend.map(|mend| format!("nothing, if it is meant so; otherwise: {mend}"));
+        let meant = |mend: String| if mend.starts_with(MEANT) { mend } else { format!("{MEANT}{mend}") };
+        finding.mend = finding.mend.map(meant);
         finding.evidence.push(evidence.clone());
     }
     finding

@@ -3,6 +3,7 @@
 
 mod faults;
 mod freebsd;
+mod hosts;
 mod meant;
 mod replays;
 mod tree;

@@ -42,17 +42,27 @@ pub struct View<'a> {
 }
 
 /// A counter that is not zero.
+#[derive(PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) name: String,
     pub(super) value: u64,
     pub(super) more: u64,
 }
 
+/// Least losses that are a share, and frames of which one is.
+const ENOUGH: u64 = 100;
+const SHARE: u64 = 1000;
+
 /// True if so few of what passed meanwhile were lost that nothing is wrong: at the bit error rate that IEEE 802.3 allows, 10^-12, one
 /// in 8 * 10^7 of the longest frames is damaged.
 pub(super) fn is_usual(lost: u64, passed: u64, few: u64) -> bool {
     let one_in = if lost == 1 { 100_000 } else { 1_000_000 };
     lost <= few || lost.saturating_mul(one_in) <= passed
+}
+
+/// True if an interface is a tunnel, which sends to addresses instead of over a link.
+pub(super) fn is_tunnel(one: &Interface) -> bool {
+    one.kind.as_deref().is_some_and(|kind| TUNNELS.contains(&kind))
 }
 
 fn told(absent: &Absent) -> String {
@@ -86,7 +96,7 @@ pub(super) fn speed(adapter: &Adapter) -> Option<u32> {
 }
 
 /// File of a sysctl, whose name has dots or slashes.
-fn sysctl_path(name: &str) -> String {
+pub(super) fn sysctl_path(name: &str) -> String {
     let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
     format!("proc/sys/{path}")
 }
@@ -169,9 +179,8 @@ impl<'a> View<'a> {
         self.interface().flags.contains(&flag)
     }
 
-    /// True if it is a tunnel, which sends to addresses instead of over a link.
     pub(super) fn is_tunnel(&self) -> bool {
-        self.interface().kind.as_deref().is_some_and(|kind| TUNNELS.contains(&kind))
+        is_tunnel(self.interface())
     }
 
     /// True if it stands on a device, rather than on software alone.
@@ -292,23 +301,43 @@ impl<'a> View<'a> {
                 let earlier =
                     before.groups.iter().find(|one| one.name == group.name).and_then(|one| one.rows.get(name));
                 let more = earlier.map_or(0, |earlier| value.saturating_sub(earlier));
-                all.push(Counted { name: name.to_owned(), value, more });
+                let one = Counted { name: name.to_owned(), value, more };
+                // Of several lists of the driver's, each may have it.
+                if !all.contains(&one) {
+                    all.push(one);
+                }
             }
         }
         all
     }
 
-    /// A finding about counters that ought to be zero: a warning if they grow by more than `few` and more than is usual, else a
-    /// note.
+    /// Losses by their share of what has passed, if nothing passed while it was looked at, as of a host that was read once.
+    fn share(&self, one: &Counted) -> Option<f64> {
+        let [before, after] = &self.counters;
+        // Frames of protocols that nobody speaks, and what is usual on a shared link; software drops by itself what it has no use for.
+        let other = one.name == "rx_dropped" || one.name.to_ascii_lowercase().contains("collision");
+        let of = if one.name.starts_with("tx") { "tx_packets" } else { "rx_packets" };
+        let passed = after.groups.iter().filter_map(|group| group.rows.get(of)).max().filter(|passed| *passed > 0)?;
+        let counts = before == after && !other && self.interface().kind.is_none() && one.value >= ENOUGH;
+        (counts && one.value.saturating_mul(SHARE) >= passed).then(|| one.value as f64 / passed as f64)
+    }
+
+    /// A finding about counters that ought to be zero: a warning if they grow by more than `few` and more than is usual, or are a
+    /// thousandth of all where nothing grows, else a note.
     pub(super) fn losses(&self, names: &[&str], few: u64, what: &str) -> Option<Finding> {
         let counted = self.counted(names);
         let passed = |name: &str| self.counted(&[name]).first().map_or(0, |one| one.more);
         let [sent, received] = ["tx_packets", "rx_packets"].map(passed);
         let grows = |one: &Counted| !is_usual(one.more, if one.name.starts_with("tx") { sent } else { received }, few);
         let grows = counted.iter().any(grows);
-        let severity = if grows { Severity::Warning } else { Severity::Note };
-        let when = if grows { "now" } else { "since the interface was made" };
-        let first = Finding::new(severity, format!("{what} {when}"));
+        let share = counted.iter().filter_map(|one| self.share(one)).fold(0.0, f64::max);
+        let severity = if grows || share > 0.0 { Severity::Warning } else { Severity::Note };
+        let when = match grows {
+            true => " now".to_owned(),
+            false if share > 0.0 => format!(": {:.1} of 100 frames since the interface was made", 100.0 * share),
+            false => " since the interface was made".to_owned(),
+        };
+        let first = Finding::new(severity, format!("{what}{when}"));
         let read = format!("ethtool -S {0}, ip -s -s link show dev {0}", self.typed());
         (!counted.is_empty()).then(|| {
             counted.iter().take(4).fold(first, |finding, one| {

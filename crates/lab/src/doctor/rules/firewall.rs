@@ -3,8 +3,8 @@
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::peer::Tcp;
 use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
-use crate::doctor::view::View;
-use linerate_host::adapter::FilterRule;
+use crate::doctor::view::{View, sysctl_path};
+use linerate_host::adapter::{FilterRule, Limit};
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -33,10 +33,40 @@ const MANY: u64 = 500;
 /// Bytes of a segment of which IPv6's least MTU has room.
 const SEGMENT: u16 = 1220;
 
+/// The rule that drops what routers tell of packets that were too long, if none of its chain lets that pass before.
+fn drops_too_big(rules: &[FilterRule]) -> Option<&FilterRule> {
+    let of_chain = |one: &FilterRule, other: &FilterRule| (&one.table, &one.chain) == (&other.table, &other.chain);
+    let first = |(at, rule): &(usize, &FilterRule)| {
+        let passes = |one: &FilterRule| of_chain(one, rule) && one.too_big == Some(false);
+        rule.too_big == Some(true) && !rules[..*at].iter().any(passes)
+    };
+    rules.iter().enumerate().find(first).map(|(_, rule)| rule)
+}
+
+/// The limiter that has dropped packets while it was looked at, and how many.
+fn limiter<'a>(view: &'a View<'_>) -> Option<(&'a FilterRule, u64)> {
+    let earlier = view.network.earlier_rules.as_deref().unwrap_or_default();
+    let place = |rule: &FilterRule| (rule.table.clone(), rule.chain.clone(), rule.handle);
+    let rules = view.network.filter_rules.iter().flatten().filter(|rule| rule.drops && rule.limits);
+    let dropped = rules.filter_map(|rule| {
+        let before = earlier.iter().find(|one| place(one) == place(rule))?.counted?;
+        Some((rule, rule.counted?.saturating_sub(before))).filter(|(_, more)| *more > 0)
+    });
+    dropped.max_by_key(|(_, more)| *more)
+}
+
 /// The harm that the tables do, if something shows it.
 fn gravest(view: &View<'_>) -> Option<String> {
     let chains = view.network.chains.as_deref().unwrap_or_default();
     let rules = view.network.filter_rules.as_deref().unwrap_or_default();
+    if let Some(FilterRule { table, chain, .. }) = drops_too_big(rules) {
+        return Some(format!(
+            "a rule of {table} {chain} drops ICMP of the type 'fragmentation needed': long packets vanish on narrow paths"
+        ));
+    }
+    if let Some((FilterRule { table, chain, .. }, more)) = limiter(view) {
+        return Some(format!("a limit of rate in {table} {chain} has dropped {more} packets while it was looked at"));
+    }
     if view.wants(&[Load::Forward]) && chains.iter().any(|one| one.hook == Some(FORWARD) && one.drops && one.rules == 0)
     {
         return Some("the firewall drops all that is forwarded".to_owned());
@@ -70,6 +100,13 @@ fn gravest(view: &View<'_>) -> Option<String> {
         (_, true) => Some("the firewall drops packets, and TCP is not answered by the peer".to_owned()),
         _ => None,
     }
+}
+
+/// The rate of a limiter in words.
+fn rate(Limit { rate, seconds, bytes }: Limit) -> String {
+    let unit = if bytes { "bytes" } else { "packets" };
+    let per = if seconds == 1 { "s".to_owned() } else { format!("{seconds} s") };
+    format!("looks at a rate of {rate} {unit}/{per}")
 }
 
 fn firewall(view: &View<'_>) -> Found {
@@ -108,12 +145,16 @@ fn firewall(view: &View<'_>) -> Found {
     if !chains.is_empty() {
         finding = finding.seen(format!("chains {}", chains.join(", ")), "nft list ruleset");
     }
-    for rule in view.network.filter_rules.iter().flatten().take(4) {
+    let tells = |rule: &&FilterRule| rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path;
+    for rule in view.network.filter_rules.iter().flatten().filter(tells).take(4) {
         let segment = rule.segment.map(|segment| format!("sets segments of {segment} bytes"));
         let word = |does: bool, word: &str| does.then(|| word.to_owned());
         let does = [
             word(rule.drops, "drops"),
-            word(rule.limits, "looks at the rate"),
+            word(rule.limits && rule.limit.is_none(), "looks at the rate"),
+            rule.limit.map(rate),
+            rule.counted.map(|packets| format!("has counted {packets} packets behind it")),
+            word(rule.too_big == Some(true), "so ICMP of the type 'fragmentation needed', too"),
             word(rule.fits_path, "has segments fit the path"),
             segment,
         ];
@@ -121,8 +162,18 @@ fn firewall(view: &View<'_>) -> Found {
         finding =
             finding.seen(format!("a rule of {} {} {}", rule.table, rule.chain, does.join(", ")), "nft list ruleset");
     }
-    let shows = if chains.is_empty() { "iptables-save" } else { "nft list ruleset" };
-    finding.mend(format!("{shows} shows the rules; skip the measured ports in the first chain, or remove them")).alone()
+    let shows = if chains.is_empty() { "iptables-save -c" } else { "nft list ruleset" };
+    let too_big = drops_too_big(view.network.filter_rules.as_deref().unwrap_or_default());
+    finding
+        .mend(match (severity, too_big) {
+            (Severity::Note, _) => format!("nothing, if they are meant to guard; '{shows}' shows them"),
+            (_, Some(FilterRule { table, chain, .. })) => format!(
+                "let it pass before: nft insert rule FAMILY {table} {chain} icmp type destination-unreachable accept; \
+                 '{shows}' shows the family, and of ip6 it is icmpv6 type packet-too-big"
+            ),
+            _ => format!("'{shows}' shows the rules: change that one, and leave those that guard"),
+        })
+        .alone()
 }
 
 fn conntrack(view: &View<'_>) -> Found {
@@ -131,7 +182,22 @@ fn conntrack(view: &View<'_>) -> Found {
     if now * 10 < most * 8 {
         return healthy();
     }
-    view.set(Severity::Warning, "net.netfilter.nf_conntrack_max", most, most * 4)
+    let to = most.saturating_mul(4);
+    let finding = view.set(Severity::Warning, "net.netfilter.nf_conntrack_max", most, to);
+    let what = format!("the table of connections has {now} of {most}");
+    // Lists of more than a few connections are slow to search. Namespaces but the first cannot set it.
+    let name = "net.netfilter.nf_conntrack_buckets";
+    let finding = match view.sysctl_number(name) {
+        Ok(buckets) if buckets < to / 4 => {
+            let mend = finding.mend.clone().unwrap_or_default();
+            finding
+                .seen(format!("{name} = {buckets}"), format!("sysctl {name}"))
+                .mend(format!("{mend} {name}='{}'", to / 4))
+                .writes(sysctl_path(name), (to / 4).to_string())
+        }
+        _ => finding,
+    };
+    Finding { what, ..finding }
         .seen(format!("nf_conntrack_count = {now}"), "sysctl net.netfilter.nf_conntrack_count")
         .gain("new connections are not dropped")
         .alone()

@@ -65,6 +65,14 @@ pub(super) const RULES: &[Rule] = &[
         look: Look::Freebsd(buffers),
         ..FREEBSD
     },
+    Rule {
+        name: "freebsd-mbufs",
+        about: "of FreeBSD: clusters for what the network holds",
+        means: "what comes finds no buffer and is dropped; programs that send wait or fail",
+        published: "netstat(1), -m; mbuf(9); tuning(7), kern.ipc.nmbclusters",
+        look: Look::Freebsd(mbufs),
+        ..FREEBSD
+    },
 ];
 
 fn is_on(one: &FreebsdAdapter, name: &str) -> bool {
@@ -215,4 +223,23 @@ fn buffers(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
         }
     }
     Ok(found)
+}
+
+fn mbufs(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let of = texts.mbufs.as_ref().map_err(ToString::to_string)?;
+    // They are the host's, and told once.
+    let mut up = texts.interfaces.iter().flatten().filter(|one| one.has("UP") && !one.has("LOOPBACK"));
+    let is_first = up.next().is_none_or(|first| first.name == one.interface.name);
+    let (total, most) = of.clusters.ok_or("netstat -m: it tells no clusters")?;
+    if !is_first || of.denied == 0 && total < most / 10 * 9 {
+        return healthy();
+    }
+    let name = "kern.ipc.nmbclusters";
+    Finding::new(
+        Severity::Warning,
+        format!("{total} of {most} clusters are taken, and {} requests were denied", of.denied),
+    )
+    .seen(format!("{total} of {most} clusters, {} requests denied", of.denied), "netstat -m")
+    .mend(format!("sysctl {name}={}, and so in /etc/sysctl.conf", most.saturating_mul(2)))
+    .alone()
 }

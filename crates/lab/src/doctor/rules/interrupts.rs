@@ -3,7 +3,9 @@
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, have, processors};
+use linerate_host::adapter::Irq;
 use linerate_host::tunables::Value;
+use std::collections::BTreeSet;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -102,13 +104,30 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// Processors on which an interrupt comes: those of its affinity, or else the one on which nearly all of it was counted.
+fn comes_on(irq: &Irq) -> BTreeSet<u32> {
+    if let Ok(list) = &irq.effective {
+        return processors(list);
+    }
+    let all = irq.came.iter().fold(0_u64, |sum, (_, times)| sum.saturating_add(*times));
+    let most = irq.came.first().filter(|(_, times)| times.saturating_mul(100) >= all.saturating_mul(99));
+    most.map(|(core, _)| *core).into_iter().collect()
+}
+
+/// File that shows that.
+fn shown(irqs: &[&Irq]) -> &'static str {
+    match irqs.iter().any(|irq| irq.effective.is_ok()) {
+        true => "/proc/irq/N/effective_affinity_list",
+        false => "/proc/interrupts",
+    }
+}
+
 fn irqs_on_one_core(view: &View<'_>) -> Found {
     let irqs = have(&view.adapter.irqs)?;
     let queues: Vec<_> =
         irqs.iter().filter(|irq| !irq.queues.is_empty() && irq.count.is_some_and(|count| count > 0)).collect();
     let cores = view.online()?.len();
-    let sets: Vec<_> =
-        queues.iter().filter_map(|irq| irq.effective.as_ref().ok()).map(|list| processors(list)).collect();
+    let sets: Vec<_> = queues.iter().map(|irq| comes_on(irq)).collect();
     let Some(first) = sets.first().filter(|first| first.len() == 1 && sets.len() > 1 && cores > 1) else {
         return healthy();
     };
@@ -123,7 +142,7 @@ fn irqs_on_one_core(view: &View<'_>) -> Found {
     let cores = view.online()?;
     let each = numbers.iter().zip(cores.iter().cycle());
     each.fold(first, |one, (irq, core)| one.writes(format!("proc/irq/{irq}/smp_affinity_list"), core.to_string()))
-        .seen(format!("interrupts {} on CPU {core}", numbers.join(", ")), "/proc/irq/N/effective_affinity_list")
+        .seen(format!("interrupts {} on CPU {core}", numbers.join(", ")), shown(&queues))
         .mend("one core each: echo CPU > /proc/irq/N/smp_affinity_list (with irqbalance stopped)")
         .gain("as many cores as queues")
         .alone()
@@ -134,12 +153,12 @@ fn irq_far(view: &View<'_>) -> Found {
     have(&device.node)?;
     let near = processors(have(&device.near)?);
     let irqs = have(&view.adapter.irqs)?;
-    let far: Vec<String> = irqs
-        .iter()
-        .filter(|irq| !irq.queues.is_empty())
-        .filter(|irq| irq.effective.as_ref().is_ok_and(|list| processors(list).is_disjoint(&near) && !list.is_empty()))
-        .map(|irq| irq.number.to_string())
-        .collect();
+    let is_far = |irq: &&Irq| {
+        let on = comes_on(irq);
+        !irq.queues.is_empty() && !on.is_empty() && on.is_disjoint(&near)
+    };
+    let irqs: Vec<&Irq> = irqs.iter().filter(is_far).collect();
+    let far: Vec<String> = irqs.iter().map(|irq| irq.number.to_string()).collect();
     if far.is_empty() || near.is_empty() {
         return healthy();
     }
@@ -151,7 +170,7 @@ fn irq_far(view: &View<'_>) -> Found {
         .fold(first, near)
         .seen(
             format!("interrupts {}; near are CPUs {list}", far.join(", ")),
-            "/proc/irq/N/effective_affinity_list, local_cpulist",
+            format!("{}, local_cpulist", shown(&irqs)),
         )
         .mend(format!("echo {list} > /proc/irq/N/smp_affinity_list, for each"))
         .alone()

@@ -3,8 +3,8 @@
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::{Grown, ipsec_counter, ipv6_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
-use crate::doctor::view::{View, have, is_usual};
-use linerate_host::adapter::{Address, Interface};
+use crate::doctor::view::{View, have, is_tunnel, is_usual};
+use linerate_host::adapter::{Address, Interface, Route};
 use linerate_host::shell::word;
 use std::net::IpAddr;
 
@@ -84,6 +84,18 @@ pub(super) fn way_out<'a>(view: &'a View<'_>) -> Option<&'a Interface> {
     view.named(default?.link?)
 }
 
+/// Interface by which packets of a tunnel leave for its other end.
+pub(super) fn way_to<'a>(view: &'a View<'_>, address: IpAddr) -> Option<&'a Interface> {
+    let leads = |route: &&Route| {
+        route.kind == "unicast"
+            && route.table == MAIN
+            && route.is_to(address)
+            && route.link.is_some_and(|link| link != view.interface().index)
+    };
+    let all = view.network.routes.iter().flatten().filter(leads);
+    view.named(all.max_by_key(|route| (route.to.1, std::cmp::Reverse(route.priority)))?.link?)
+}
+
 fn mtu_forwarded(view: &View<'_>) -> Found {
     let inside = view.interface();
     let Some((out, least, mtu)) = way_out(view).and_then(|out| Some((out, out.mtu?, inside.mtu?))) else {
@@ -114,19 +126,27 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     }
     let (name, typed) = (&out.name, view.typed());
     let which = if inside.kind.as_deref() == Some("bridge") { ", and of all that is attached to it" } else { "" };
-    Finding::new(
-        view.graver_for(&[Load::Forward]),
+    // Packets that were to be forwarded and were too long.
+    let dropped = protocol_counter(view, "Ip", "FragFails").map_or(0, |counter| counter.value);
+    let severity = if dropped > 0 { Severity::Warning } else { view.graver_for(&[Load::Forward]) };
+    let first = Finding::new(
+        severity,
         format!("its MTU is {mtu}, and that of {name}, by which its packets are forwarded, {least}"),
-    )
-    .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
-    .seen(format!("mtu {least}"), format!("ip link show dev {}", word(name)))
-    .seen("no rule has segments fit the path", "nft list ruleset")
-    .mend(format!(
-        "ip link set dev {typed} mtu {least}{which}; or have segments of TCP fit: \
+    );
+    let first = match dropped {
+        0 => first,
+        dropped => first.seen(format!("IpFragFails {dropped}: so many packets were too long"), "nstat -az IpFragFails"),
+    };
+    first
+        .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
+        .seen(format!("mtu {least}"), format!("ip link show dev {}", word(name)))
+        .seen("no rule has segments fit the path", "nft list ruleset")
+        .mend(format!(
+            "ip link set dev {typed} mtu {least}{which}; or have segments of TCP fit: \
          nft add rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu"
-    ))
-    .gain("long packets arrive, whoever loses ICMP")
-    .alone()
+        ))
+        .gain("long packets arrive, whoever loses ICMP")
+        .alone()
 }
 
 /// Bytes of FCoE's header, of a full FC frame and of the trailer.
@@ -142,10 +162,20 @@ fn mtu_small(view: &View<'_>) -> Found {
             .alone();
     }
     let Some(mtu) = interface.mtu.filter(|mtu| *mtu < 1500 && interface.hardware == 1) else { return healthy() };
+    // A tunnel's headers take their room, and what is behind one has no more; a container's network sets that of its pairs.
+    let behind =
+        |one: &Interface| interface.kind.is_some() && is_tunnel(one) && one.mtu.is_some_and(|room| room <= mtu);
+    let of_container = interface.kind.as_deref() == Some("veth") && interface.lower_elsewhere;
+    if mtu >= 1280 && (view.is_tunnel() || of_container || view.interfaces.iter().any(behind)) {
+        return healthy();
+    }
     let severity = if mtu < 1280 { Severity::Warning } else { Severity::Note };
     Finding::new(severity, format!("its MTU is {mtu}"))
         .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
-        .mend(format!("ip link set dev {typed} mtu 1500, if the path takes it"))
+        .mend(match view.is_tunnel() {
+            true => format!("ip link set dev {typed} mtu N, what its lower interface has room for"),
+            false => format!("ip link set dev {typed} mtu 1500, if the path takes it"),
+        })
         .alone()
 }
 
@@ -309,7 +339,8 @@ const COUNTERS: &[(&str, &str, &str, &str)] = &[
         "TcpExt",
         "IPReversePathFilter",
         "their source is behind another interface",
-        "sysctl -w net.ipv4.conf.all.rp_filter=2",
+        "a route to it by the interface that they come in by; or sysctl -w net.ipv4.conf.all.rp_filter=2, which loosens a guard: forged \
+         sources that any route leads to come in, too",
     ),
     (
         "Ip",

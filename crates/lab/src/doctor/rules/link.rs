@@ -3,6 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have};
+use linerate_host::adapter::Route;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -84,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
         means: "the receiver of them is slower than the sender, which is stopped: all its traffic waits, not only the fast flow",
         published: "IEEE 802.3, annex 31B; ethtool(8), -a",
         look: Look::Losses(
-            &["tx_pause_frames", "rx_pause_frames", "rx_xoff_frames", "tx_xoff_frames"],
+            PAUSES,
             // Of 3.4 ms at most each at 10 Gb/s.
             5,
             "pause frames flow",
@@ -126,6 +127,40 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// Counters of pause frames, by the kernel's names and those of drivers.
+const PAUSES: &[&str] = &[
+    "tx_pause_frames",
+    "rx_pause_frames",
+    "rx_xoff_frames",
+    "tx_xoff_frames",
+    "rx_pause_ctrl_phy",
+    "tx_pause_ctrl_phy",
+    "rx_flow_control_xoff",
+    "tx_flow_control_xoff",
+    "rx_global_pause",
+    "tx_global_pause",
+    "link_xoff_rx",
+    "link_xoff_tx",
+    "port.link_xoff_rx",
+    "port.link_xoff_tx",
+    "rx_prio0_pause",
+    "rx_prio1_pause",
+    "rx_prio2_pause",
+    "rx_prio3_pause",
+    "rx_prio4_pause",
+    "rx_prio5_pause",
+    "rx_prio6_pause",
+    "rx_prio7_pause",
+    "tx_prio0_pause",
+    "tx_prio1_pause",
+    "tx_prio2_pause",
+    "tx_prio3_pause",
+    "tx_prio4_pause",
+    "tx_prio5_pause",
+    "tx_prio6_pause",
+    "tx_prio7_pause",
+];
+
 fn link_down(view: &View<'_>) -> Found {
     // The state of operation follows the carrier up to a second later.
     if !view.is_up() || view.has_flag("RUNNING") && view.has_flag("LOWER_UP") {
@@ -154,10 +189,31 @@ fn link_down(view: &View<'_>) -> Found {
     let link = view.adapter.link.as_ref().ok();
     let reason = link.and_then(|link| link.reason.clone()).unwrap_or_else(|| "no reason is told".to_owned());
     let detail = link.and_then(|link| link.detail.clone()).map(|detail| format!(", {detail}")).unwrap_or_default();
-    Finding::new(Severity::Error, "it is up and has no carrier")
+    let mend = "see cable, module and partner; 'ip link set DEV up' at the other end of a virtual pair";
+    let (severity, meant) = if is_spare(view) {
+        (Severity::Note, "nothing, if no cable belongs there; otherwise: ")
+    } else {
+        (Severity::Error, "")
+    };
+    Finding::new(severity, "it is up and has no carrier")
         .seen(format!("no carrier: {reason}{detail}"), view.link_modes())
-        .mend("see cable, module and partner; 'ip link set DEV up' at the other end of a virtual pair")
+        .mend(format!("{meant}{mend}"))
         .alone()
+}
+
+/// True if nothing uses it, as the port of a laptop without its cable: it has no address and stands for itself, and another
+/// interface leads out.
+fn is_spare(view: &View<'_>) -> bool {
+    let interface = view.interface();
+    let leads_out = |route: &Route| {
+        let link = route.link.filter(|link| *link != interface.index).and_then(|link| view.named(link));
+        route.to.1 == 0 && route.kind == "unicast" && link.is_some_and(|link| link.has("RUNNING"))
+    };
+    view.loads.is_empty()
+        && interface.master.is_none()
+        && !view.interfaces.iter().any(|one| one.lower == Some(interface.index) && !one.lower_elsewhere)
+        && view.addresses().is_ok_and(|own| own.is_empty())
+        && view.routes().is_ok_and(|routes| routes.iter().any(leads_out))
 }
 
 fn interface_down(view: &View<'_>) -> Found {
@@ -177,10 +233,18 @@ fn duplex(view: &View<'_>) -> Found {
     if modes.duplex != Some("half") {
         return healthy();
     }
-    let typed = view.typed();
+    let partner = modes.partner.as_deref().unwrap_or_default();
+    let offers = |duplex: &str| partner.iter().any(|mode| mode.ends_with(duplex));
+    let mend = match modes.autonegotiation {
+        Some(true) if offers("/Half") && !offers("/Full") => {
+            "at the partner, which offers no full duplex: autonegotiation on, with all that it has".to_owned()
+        }
+        Some(true) => "at the partner: autonegotiation on; one without it is taken for half duplex".to_owned(),
+        _ => format!("ethtool -s {} autoneg on", view.typed()),
+    };
     Finding::new(Severity::Error, "the link is half duplex")
         .seen("duplex half", view.link_modes())
-        .mend(format!("ethtool -s {typed} autoneg on"))
+        .mend(mend)
         .gain("both directions at once, and no collisions")
         .alone()
 }
@@ -196,8 +260,16 @@ fn link_speed(view: &View<'_>) -> Found {
     };
     let typed = view.typed();
     let partner = modes.partner.as_ref().and_then(|partner| partner.iter().filter_map(digits).max());
+    let offers =
+        modes.autonegotiation != Some(false) && modes.advertised.iter().filter_map(digits).any(|mode| mode == most);
     let (severity, mend) = match partner {
-        Some(partner) if partner >= most => (Severity::Warning, format!("ethtool -s {typed} autoneg on speed {most}")),
+        // Without 'speed', ethtool(8) offers all that the adapter has.
+        Some(partner) if partner >= most && !offers => (Severity::Warning, format!("ethtool -s {typed} autoneg on")),
+        Some(partner) if partner >= most => {
+            let copper = modes.supported.iter().any(|mode| mode.starts_with(&format!("{most}baseT/")));
+            let pairs = if copper { format!(": {most}BASE-T takes all four pairs of it") } else { String::new() };
+            (Severity::Warning, format!("another cable{pairs}; then another port of the partner"))
+        }
         _ => (Severity::Note, format!("a partner, cable and module of {most} Mb/s")),
     };
     Finding::new(severity, format!("the link has {now} Mb/s, the adapter {most}"))

@@ -6,7 +6,7 @@ use crate::doctor::longest::Sizes;
 use crate::doctor::peer::{PORTS, Tcp};
 use crate::doctor::rule::{ENDS, Found, Look, PEER, Rule, healthy};
 use crate::doctor::side::claimed;
-use crate::doctor::view::{View, have};
+use crate::doctor::view::{View, have, is_tunnel};
 use linerate_host::shell::{operand, word};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -364,11 +364,23 @@ fn path_mtu(view: &View<'_>) -> Found {
         metrics.any(|metric| metric.name == "mtu" && usize::try_from(metric.value) == Ok(told))
     };
     if let Some(told) = told.filter(|told| *told < largest && !set(*told)) {
-        // A tunnel that may fragment learns what its outer packets have room for.
-        let severity = if view.is_tunnel() { Severity::Note } else { Severity::Warning };
-        return Finding::new(severity, format!("the path is taken for one of {told} bytes, and {largest} come back"))
-            .seen(format!("cache mtu {told}"), format!("ip route get {peer}"))
-            .mend("ip route flush cache")
+        let finding = Finding::new(
+            Severity::Warning,
+            format!("the path is taken for one of {told} bytes, and {largest} come back"),
+        )
+        .seen(format!("cache mtu {told}"), format!("ip route get {peer}"));
+        // A tunnel learns what its outer packets have room for.
+        if view.interfaces.iter().any(|one| one.name == *way && is_tunnel(one)) {
+            return finding
+                .meaning("the tunnel's headers do not fit: each longer packet travels in fragments, and is lost with one of them")
+                .mend(format!("ip link set dev {typed_way} mtu {told}"))
+                .alone();
+        }
+        let off = view.sysctl_number("net.ipv4.ip_no_pmtu_disc").is_ok_and(|off| off > 0);
+        let first = if off { "sysctl -w net.ipv4.ip_no_pmtu_disc=0; " } else { "" };
+        return finding
+            .meaning("packets are shorter than the path takes: there are more of them, with more headers, for the same bytes")
+            .mend(format!("{first}ip route flush cache"))
             .alone();
     }
     let ping = largest.saturating_sub(if peer.is_ipv4() { 28 } else { 48 });
@@ -404,12 +416,25 @@ fn path_mtu(view: &View<'_>) -> Found {
             format!("the path takes packets of {told} bytes, {way} has an MTU of {mtu}"),
         )
         .seen(format!("{told} of {mtu} bytes, as a router tells"), format!("ip route get {peer}"))
+        .meaning("a link on the way is narrower, and its router says so: connections take segments that fit")
         .mend(format!("nothing: TCP follows; datagrams of more than {told} bytes become fragments"))
         .alone();
     }
-    Finding::new(Severity::Warning, format!("packets of up to {largest} bytes come back, {way} has an MTU of {mtu}"))
-        .seen(format!("{largest} of {mtu} bytes"), format!("ping -M do -s {ping} {peer}"))
-        .mend(format!("ip link set dev {typed_way} mtu {largest}, or {mtu} at the other end and on all of the path"))
+    let finding = Finding::new(
+        Severity::Warning,
+        format!("packets of up to {largest} bytes come back, {way} has an MTU of {mtu}"),
+    )
+    .seen(format!("{largest} of {mtu} bytes"), format!("ping -M do -s {ping} {peer}"));
+    // Receivers leave room for the tag of a VLAN (4 bytes, IEEE 802.1Q), and MTUs are round.
+    let tag = if largest % 10 == 4 { 4 } else { 0 };
+    let finding = match tag {
+        0 => finding,
+        _ => finding
+            .seen(format!("4 of them are the room for a VLAN's tag: an MTU of {}", largest - 4), "IEEE 802.1Q, 9.6"),
+    };
+    let fits = largest - tag;
+    finding
+        .mend(format!("ip link set dev {typed_way} mtu {fits}, or {mtu} at the other end and on all of the path"))
         .alone()
 }
 

@@ -153,7 +153,8 @@ fn tx_drops(view: &View<'_>) -> Found {
     let names = ["tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors", "tx_heartbeat_errors"];
     let Some(mut finding) = view.losses(&names, 0, "frames are dropped on transmit") else { return healthy() };
     // To stations that it does not know, as of each broadcast where it has no list of them.
-    if view.is_tunnel() {
+    // Nor is anything sent without a carrier, of which its own rule tells.
+    if view.is_tunnel() || !view.has_flag("RUNNING") {
         finding.severity = Severity::Note;
     }
     finding.mend(format!("see the queueing discipline: tc -s qdisc show dev {}", view.typed())).alone()
@@ -273,8 +274,9 @@ fn rps_one(view: &View<'_>) -> Found {
     .alone()
 }
 
-/// Disciplines that are there to delay, drop or limit.
-const KINDS: &[&str] = &["tbf", "netem", "htb", "hfsc", "cbq", "blackhole", "plug", "cake"];
+/// Disciplines that are there to delay, drop or limit; the last ones to try out what that does.
+const KINDS: &[&str] = &["tbf", "htb", "hfsc", "cbq", "cake", "netem", "blackhole", "plug"];
+const TRIALS: &[&str] = &["netem", "blackhole", "plug"];
 
 /// Bytes per second, 40 Gb/s.
 const WIDE: u64 = 5_000_000_000;
@@ -286,24 +288,41 @@ fn shaped(view: &View<'_>) -> Found {
     for one in view.qdiscs().unwrap_or_default() {
         let rate = one.rate.map(|rate| format!(", {} Mb/s", rate as f64 * 8.0 / 1e6)).unwrap_or_default();
         if KINDS.contains(&one.kind.as_str()) || one.rate.is_some() {
-            seen.push((one.kind.clone(), format!("qdisc {} at {}{rate}, {} dropped", one.kind, one.parent, one.drops)));
+            let value = format!("qdisc {} at {}{rate}, {} dropped", one.kind, one.parent, one.drops);
+            seen.push((one.kind.clone(), value, Some(one.drops)));
         }
     }
     // The root alone is told with the interface, too.
     if let Some(root) = view.interface().qdisc.as_deref().filter(|root| seen.is_empty() && KINDS.contains(root)) {
-        seen.push((root.to_owned(), format!("qdisc {root}")));
+        seen.push((root.to_owned(), format!("qdisc {root}, whose drops are not told"), None));
     }
-    let Some((kind, _)) = seen.first() else { return healthy() };
+    let trial = seen.iter().find(|(kind, ..)| TRIALS.contains(&kind.as_str()));
+    let Some((kind, ..)) = trial.or(seen.first()) else { return healthy() };
     // Classes that hold to more than the link has, or than anybody asks for, hold nothing back.
     let ceiling = view.network.ceilings.get(&view.interface().index).copied();
     let most = view.speed().map_or(WIDE, |speed| u64::from(speed) * 125_000);
     let severity = match ceiling {
+        _ if trial.is_some() => Severity::Warning,
         Some(rate) if kind == "htb" && rate >= most => Severity::Note,
+        // One that has dropped nothing is as wide as what was sent.
+        _ if seen.iter().all(|(.., drops)| *drops == Some(0)) => Severity::Note,
         _ => Severity::Warning,
     };
     let first = Finding::new(severity, format!("its queueing discipline is {kind}, which delays, drops or limits"));
-    let finding = seen.iter().take(4).fold(first, |finding, (_, value)| finding.seen(value.as_str(), read.as_str()));
-    finding.mend(format!("tc qdisc del dev {typed} root")).alone()
+    let finding = seen.iter().take(4).fold(first, |finding, (_, value, _)| finding.seen(value.as_str(), read.as_str()));
+    // A rate is somebody's will, which is to be asked for.
+    let mend = match kind.as_str() {
+        _ if trial.is_some() => format!("tc qdisc del dev {typed} root"),
+        "htb" | "hfsc" | "cbq" => {
+            format!(
+                "nothing, if it is meant so; otherwise: tc class change dev {typed} with a higher rate; 'tc -s class show dev {typed}'"
+            )
+        }
+        kind => {
+            format!("nothing, if it is meant so; otherwise: tc qdisc change dev {typed} root {kind} with a higher rate")
+        }
+    };
+    finding.mend(mend).alone()
 }
 
 /// Packets of a super-frame.

@@ -3,8 +3,8 @@
 use super::ip::way_out;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
-use crate::doctor::view::{View, have};
-use linerate_host::adapter::{Address, Metric, Route};
+use crate::doctor::view::{View, have, sysctl_path};
+use linerate_host::adapter::{Address, FilterRule, Metric, Neighbour, Route};
 use linerate_host::shell::word;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -36,11 +36,19 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "next-hop",
-        about: "next hops of routes over several that do not answer",
-        means: "the kernel gives each flow one of the next hops by its hash: those of a dead one stand still, and others work",
+        about: "gateways, and next hops of routes over several, that do not answer",
+        means: "what goes by it is lost: of a route over several, the flows whose hash the kernel gives to it",
         published: "RFC 2992; Documentation/networking/ip-sysctl.rst, fib_multipath_use_neigh, fib_multipath_hash_policy",
         look: Look::Custom(next_hop),
         ..HOST
+    },
+    Rule {
+        name: "advertisements",
+        about: "whether a router heeds the advertisements that its own addresses come from",
+        means: "a host that forwards IPv6 ignores advertisements of routers: its default route is gone, and its addresses end",
+        published: "Documentation/networking/ip-sysctl.rst, accept_ra; RFC 4861, section 6.2.7",
+        look: Look::Custom(advertisements),
+        ..INTERFACE
     },
     Rule {
         name: "route-metrics",
@@ -85,8 +93,27 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// Rule that gives packets from an interface an address of this host, if containers are behind it: a bridge with members and an
+/// address, by which nothing leads out.
+fn masquerades<'a>(view: &'a View<'_>) -> Option<&'a FilterRule> {
+    let interface = view.interface();
+    let has_members = view.interfaces.iter().any(|one| one.master == Some(interface.index));
+    let addressed = view.addresses().is_ok_and(|own| own.iter().any(|one| one.address.is_ipv4()));
+    let inside = way_out(view).is_some_and(|out| out.index != interface.index);
+    let behind = interface.kind.as_deref() == Some("bridge") && has_members && addressed && inside;
+    view.network.filter_rules.iter().flatten().find(|rule| behind && rule.masquerades)
+}
+
 fn forwarding(view: &View<'_>) -> Found {
     let interface = view.interface();
+    if let Some(rule) = masquerades(view).filter(|_| view.sysctl_number("net.ipv4.ip_forward") == Ok(0)) {
+        let read = "nft list ruleset";
+        return view
+            .set(Severity::Warning, "net.ipv4.ip_forward", 0, 1)
+            .seen(format!("{} {} gives what leaves this host's address", rule.table, rule.chain), read)
+            .gain("what is behind it reaches other hosts")
+            .alone();
+    }
     // A bridge passes frames on by itself.
     let bridged = interface.master.is_some() || interface.kind.as_deref() == Some("bridge");
     let addresses = view.addresses().unwrap_or_default();
@@ -159,6 +186,15 @@ fn direct(text: &str) -> Vec<Direct<'_>> {
     all
 }
 
+/// Neighbour that stands at the interface and at another one alike.
+fn one_segment<'a>(view: &'a View<'_>, beside: &str) -> Option<&'a Neighbour> {
+    let other = view.interfaces.iter().find(|one| one.name == beside)?.index;
+    let all = || view.network.neighbours.iter().flatten().filter(|one| one.mac.is_some());
+    let alike =
+        |one: &Neighbour| all().any(|two| two.link == other && (two.address, &two.mac) == (one.address, &one.mac));
+    all().find(|one| one.link == view.interface().index && alike(one))
+}
+
 fn asymmetric_route(view: &View<'_>) -> Found {
     let text = view.file("proc/net/route")?;
     let name = view.name();
@@ -184,11 +220,17 @@ fn asymmetric_route(view: &View<'_>) -> Found {
     // In the order of the bytes in memory.
     let subnet = Ipv4Addr::from(own.subnet[0].to_ne_bytes());
     let (bits, beside) = (own.subnet[1].count_ones(), routes[other].name);
+    // One neighbour at both: they are on one segment, where each answers for the other.
+    let shared = one_segment(view, beside);
     let (severity, what) = match drops {
         true => (Severity::Warning, "what it receives from there is dropped"),
+        false if shared.is_some() => (Severity::Warning, "both answer for each one's address"),
         false => (view.graver_for(&[Load::Tcp, Load::Udp]), "answers for one may leave by the other"),
     };
-    let loose = if drops { " net.ipv4.conf.all.rp_filter=2" } else { "" };
+    let (loose, guard) = match drops {
+        true => (" net.ipv4.conf.all.rp_filter=2", "; rp_filter=2 loosens a guard against forged sources"),
+        false => ("", ""),
+    };
     Finding::new(severity, format!("{beside} has a route to {subnet}/{bits}, too: {what}"))
         .seen(format!("{subnet}/{bits} by {name} and {beside}, without a gateway"), "/proc/net/route")
         .seen(
@@ -196,13 +238,66 @@ fn asymmetric_route(view: &View<'_>) -> Found {
             format!("sysctl -a -r {}, the greater", word(r"net\.ipv4\.conf\..*\.(arp_ignore|arp_announce|rp_filter)")),
         )
         .mend(format!("sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2{loose}"))
-        .gain("each answers for its own address; a subnet each, or a bond of both, also sends by both")
+        .gain(format!("each answers for its own address; a subnet each, or a bond of both, also sends by both{guard}"))
         .alone()
 }
 
+fn advertisements(view: &View<'_>) -> Found {
+    let [accepts, forwards] = ["accept_ra", "forwarding"].map(|key| view.own_sysctl("net.ipv6.conf", key));
+    // A kernel without IPv6 has none of it.
+    if [&accepts, &forwards].map(|name| view.sysctl_number(name)) != [Ok(1), Ok(1)] {
+        return healthy();
+    }
+    let told = |one: &&&Address| matches!(one.address, IpAddr::V6(v6) if one.dynamic && !v6.is_unicast_link_local());
+    let own = view.addresses()?;
+    let Some(one) = own.iter().find(told) else { return healthy() };
+    let what = format!("it forwards IPv6, and so heeds no advertisement of a router: {accepts} is 1");
+    let finding = view.set(Severity::Warning, &accepts, 1, 2);
+    Finding { what, ..finding }
+        .seen(format!("{forwards} = 1"), format!("sysctl {}", word(&forwards)))
+        .seen(format!("{}/{} ends some time", one.address, one.prefix), format!("ip -6 addr show dev {}", view.typed()))
+        .gain("advertisements are heeded though it forwards")
+        .alone()
+}
+
+/// Gateways of routes that answer no ARP, each once: a warning if no other route to the network is taken before.
+fn gateways(view: &View<'_>, neighbours: &[Neighbour]) -> Result<Vec<Finding>, String> {
+    let failed = |link: u32, via: IpAddr| {
+        neighbours.iter().any(|one| one.link == link && one.address == via && one.state == "failed")
+    };
+    let routes = view.routes()?.iter().filter(|route| route.kind == "unicast" && route.table == MAIN);
+    let mut routes: Vec<(&Route, u32, IpAddr)> =
+        routes.filter_map(|route| Some((route, route.link?, route.gateway?))).collect();
+    // The default route, and of those to one network that which is taken.
+    routes.sort_by_key(|(route, ..)| (route.to.1, route.priority));
+    let (mut found, mut told) = (Vec::new(), BTreeSet::new());
+    for (route, link, via) in routes.iter().filter(|(_, link, via)| failed(*link, *via)) {
+        if !told.insert((*link, *via)) {
+            continue;
+        }
+        let others = || routes.iter().filter(|(other, at, by)| other.to == route.to && !failed(*at, *by));
+        let is_spare = others().any(|(other, ..)| other.priority < route.priority);
+        let (severity, network) = (if is_spare { Severity::Note } else { Severity::Warning }, route.network());
+        let name = word(view.named(*link).map_or("DEV", |one| &one.name));
+        let mend = match others().next().filter(|_| !is_spare) {
+            Some((.., by)) => {
+                format!("see whether {via} is up; to go by {by} meanwhile: ip route del {network} via {via} dev {name}")
+            }
+            None => format!("see whether {via} is up, and the cable to it"),
+        };
+        found.push(
+            Finding::new(severity, format!("the gateway {via} of the route to {network} does not answer"))
+                .seen(format!("{via} failed"), format!("ip neigh show {via} dev {name}"))
+                .mend(mend),
+        );
+    }
+    Ok(found)
+}
+
 fn next_hop(view: &View<'_>) -> Found {
-    let several: Vec<&Route> = view.routes()?.iter().filter(|route| route.hops.len() > 1).collect();
-    if several.is_empty() {
+    let routes = view.routes()?;
+    let several: Vec<&Route> = routes.iter().filter(|route| route.hops.len() > 1).collect();
+    if several.is_empty() && routes.iter().all(|route| route.gateway.is_none()) {
         return healthy();
     }
     let neighbours = have(&view.network.neighbours)?;
@@ -217,7 +312,7 @@ fn next_hop(view: &View<'_>) -> Found {
         "not known" | "none" | "probe" => asked.contains(&hop),
         _ => false,
     };
-    let mut found = Vec::new();
+    let mut found = gateways(view, neighbours)?;
     for route in several {
         let dead: Vec<_> = route
             .hops
@@ -354,8 +449,21 @@ fn neighbour_table(view: &View<'_>) -> Found {
     if entries * 2 <= most {
         return healthy();
     }
-    let finding = view
-        .set(Severity::Warning, name, most, (entries * 4).max(4096))
+    let to = (entries * 4).max(4096);
+    let finding = view.set(Severity::Warning, name, most, to);
+    // Above this one entries are collected after five seconds.
+    let soft = "net.ipv4.neigh.default.gc_thresh2";
+    let finding = match view.sysctl_number(soft) {
+        Ok(now) if now < to / 2 => {
+            let mend = finding.mend.clone().unwrap_or_default();
+            finding
+                .seen(format!("{soft} = {now}"), format!("sysctl {soft}"))
+                .mend(format!("{mend} {soft}='{}'", to / 2))
+                .writes(sysctl_path(soft), (to / 2).to_string())
+        }
+        _ => finding,
+    };
+    let finding = finding
         .seen(format!("{entries} entries that are not permanent"), "/proc/net/arp")
         .gain("the table has room for the neighbours that it has, and as many again");
     match full(&view.file("proc/net/stat/arp_cache").unwrap_or_default()) {
@@ -375,8 +483,10 @@ fn full(text: &str) -> u64 {
 
 fn neighbour_fixed(view: &View<'_>) -> Found {
     let (name, typed) = (view.name(), view.typed());
-    let fixed: Vec<_> =
-        view.neighbours()?.into_iter().filter(|one| one.state == "permanent" && one.mac.is_some()).collect();
+    // Programs of overlay networks (flannel, BGP EVPN) set those of theirs, and what they have learned.
+    let overlay = matches!(view.interface().kind.as_deref(), Some("vxlan" | "geneve"));
+    let by_hand = |one: &&Neighbour| one.state == "permanent" && one.mac.is_some() && !one.learned && !overlay;
+    let fixed: Vec<_> = view.neighbours()?.into_iter().filter(by_hand).collect();
     // The next hop of the peer that was named.
     let hop = view.peer.as_ref().filter(|probed| probed.way == name && probed.refused.is_none());
     let dead = hop.filter(|probed| probed.answered == 0).map(|probed| probed.hop());

@@ -1,5 +1,6 @@
 //! Interfaces that stand on others: bridges, bonds, VLANs, virtual pairs.
 
+use super::ip::way_to;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
@@ -7,6 +8,7 @@ use linerate_host::adapter::{Detail, Interface};
 use linerate_host::shell::word;
 use linerate_host::tunables::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -69,10 +71,19 @@ const TUNNELS: &[(&str, u32)] =
 fn tunnel(view: &View<'_>) -> Option<Finding> {
     let interface = view.interface();
     let (_, bytes) = TUNNELS.iter().find(|(kind, _)| Some(*kind) == interface.kind.as_deref())?;
-    let below = match interface.details.get("dev") {
-        Some(Detail::Link(index)) => view.named(*index)?,
-        _ => view.named(interface.lower.filter(|_| !interface.lower_elsewhere)?)?,
+    let tied = match interface.details.get("dev") {
+        Some(Detail::Link(index)) => view.named(*index),
+        _ => interface.lower.filter(|_| !interface.lower_elsewhere).and_then(|lower| view.named(lower)),
     };
+    let address = |name| match interface.details.get(name) {
+        Some(Detail::Word(word)) => word.parse::<IpAddr>().ok(),
+        _ => None,
+    };
+    let from = || {
+        let local = address("local")?;
+        view.named(view.network.addresses.iter().flatten().find(|one| one.address == local)?.link)
+    };
+    let below = tied.or_else(|| way_to(view, address("remote")?)).or_else(from)?;
     let (mtu, lower) = (interface.mtu?, below.mtu?);
     let fits = lower.saturating_sub(*bytes);
     (mtu > fits).then(|| {
@@ -283,12 +294,30 @@ fn bridge_port(view: &View<'_>) -> Found {
     Ok(found)
 }
 
+/// Indices of the interfaces that stand on each other with this one. The ends of a virtual pair do not.
+fn stack(view: &View<'_>) -> BTreeSet<u32> {
+    let mut all = BTreeSet::from([view.interface().index]);
+    loop {
+        let before = all.len();
+        for one in view.interfaces {
+            let on = one.lower.filter(|_| !one.lower_elsewhere && one.kind.as_deref() != Some("veth"));
+            let below = || [one.master, on].into_iter().flatten();
+            if all.contains(&one.index) || below().any(|below| all.contains(&below)) {
+                all.insert(one.index);
+                all.extend(below());
+            }
+        }
+        if all.len() == before {
+            return all;
+        }
+    }
+}
+
 fn duplicate_address(view: &View<'_>) -> Found {
     let interface = view.interface();
     let Some(address) = interface.address.as_deref().filter(|address| *address != "00:00:00:00:00:00") else {
         return healthy();
     };
-    let pair = interface.kind.as_deref() == Some("veth");
     // Pairs that lead to other namespaces are a link each, as those of Calico, which all have one address.
     let leads_away =
         |one: &Interface| one.kind.as_deref() == Some("veth") && one.master.is_none() && one.lower_elsewhere;
@@ -296,15 +325,12 @@ fn duplicate_address(view: &View<'_>) -> Found {
         one.index != interface.index
             && one.address.as_deref() == Some(address)
             && !(leads_away(interface) && leads_away(one))
-            // A bridge, bond or VLAN has its lower interface's; the ends of a pair have not.
-            && one.master != Some(interface.index)
-            && interface.master != Some(one.index)
-            && (one.master.is_none() || one.master != interface.master)
-            && (pair || one.lower != Some(interface.index))
-            && (pair || interface.lower != Some(one.index))
     };
     let (name, typed) = (view.name(), view.typed());
-    let Some(other) = view.interfaces.iter().find(related) else {
+    let twins: Vec<&Interface> = view.interfaces.iter().filter(related).collect();
+    // A bridge, a bond and each VLAN have the address of what is below them.
+    let stack = if twins.is_empty() { BTreeSet::new() } else { stack(view) };
+    let Some(other) = twins.into_iter().find(|one| !stack.contains(&one.index)) else {
         let neighbours = view.neighbours().unwrap_or_default();
         let Some(same) = neighbours.into_iter().find(|one| one.state != "noarp" && one.mac.as_deref() == Some(address))
         else {

@@ -263,6 +263,20 @@ fn tcp_memory(view: &View<'_>) -> Found {
     .alone()
 }
 
+/// Listening port at which most connections wait for their program, and how many.
+fn fullest(view: &View<'_>) -> Option<(u16, u64)> {
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // Of a socket that listens (0A) the second queue is of connections.
+        let [_, local, _, "0A", queues, ..] = words[..] else { return None };
+        let hex = |text: &str| u64::from_str_radix(text.rsplit_once(':')?.1, 16).ok();
+        Some((u16::try_from(hex(local)?).ok()?, hex(queues)?))
+    };
+    let texts = ["proc/net/tcp", "proc/net/tcp6"].map(|path| view.file(path).unwrap_or_default());
+    let all = texts.iter().flat_map(|text| text.lines()).filter_map(line).filter(|(_, waiting)| *waiting > 0);
+    all.max_by_key(|(_, waiting)| *waiting)
+}
+
 fn listen_drops(view: &View<'_>) -> Found {
     let [overflows, drops] = [tcp_counter(view, "ListenOverflows")?, tcp_counter(view, "ListenDrops")?];
     let (all, now) = (drops.value.max(overflows.value), drops.more.max(overflows.more));
@@ -276,10 +290,30 @@ fn listen_drops(view: &View<'_>) -> Found {
             format!("{now} connections were dropped at listening sockets while it was looked at"),
         ),
     };
-    finding
-        .seen(format!("ListenOverflows {}, ListenDrops {}", overflows.value, drops.value), "/proc/net/netstat, nstat -az")
-        .mend("see 'ss -ltn': where Recv-Q comes up to Send-Q, the program needs a greater backlog, or more threads that accept")
-        .alone()
+    // A program gets the lesser one of this and what it asks for.
+    let (name, most) = ("net.core.somaxconn", view.sysctl_number("net.core.somaxconn"));
+    let finding = finding.seen(
+        format!("ListenOverflows {}, ListenDrops {}", overflows.value, drops.value),
+        "/proc/net/netstat, nstat -az",
+    );
+    let finding = match &most {
+        Ok(most) => finding.seen(format!("{name} = {most}, the most that a program gets"), format!("sysctl {name}")),
+        Err(_) => finding,
+    };
+    let Some((port, waiting)) = fullest(view) else {
+        return finding
+            .mend("see 'ss -ltn': where Recv-Q comes up to Send-Q, the program needs a greater backlog, or more threads that accept")
+            .alone();
+    };
+    let finding = finding.seen(format!("at port {port} {waiting} connections wait"), "ss -ltn, Recv-Q");
+    match most {
+        Ok(most) if waiting >= most => {
+            let to = (most * 2).max(4096);
+            finding.mend(format!("sysctl -w {name}='{to}', and start the program at port {port} again"))
+        }
+        _ => finding.mend(format!("a greater backlog of the program at port {port}, or more threads that accept")),
+    }
+    .alone()
 }
 
 fn udp_drops(view: &View<'_>) -> Found {

@@ -166,8 +166,9 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault(
         "link-speed",
         false,
-        &[Swap("netlink/linkmodes", "5 u32 10000", "5 u32 1000")],
-        &["a partner, cable and module of 10000 Mb/s"],
+        // A slower link would have no faults of fast ones.
+        &[Swap("netlink/linkmodes", "10000baseSR/Full", "100000baseSR4/Full")],
+        &["a partner, cable and module of 100000 Mb/s"],
     ),
     Fault(
         "pcie-width",
@@ -384,7 +385,12 @@ pub(super) const FAULTS: &[Fault] = &[
         &[Swap(LINK, "30 u32 0", "30 u32 1")],
         &["end the program that captures there, or: ip link set dev ens2f0 promisc off"],
     ),
-    Fault("shaped", true, &[Swap(LINK, "6 text mq", "6 text tbf")], &["tc qdisc del dev ens2f0 root"]),
+    Fault(
+        "shaped",
+        true,
+        &[Swap(LINK, "6 text mq", "6 text tbf")],
+        &["nothing, if it is meant so; otherwise: tc qdisc change dev ens2f0 root tbf with a higher rate"],
+    ),
     Fault(
         "no-queue",
         true,
@@ -554,21 +560,21 @@ pub(super) const FAULTS: &[Fault] = &[
         "firewall",
         false,
         &[Put("proc/net/ip_tables_names", "filter\nnat\n")],
-        &["iptables-save shows the rules; skip the measured ports in the first chain, or remove them"],
+        &["nothing, if they are meant to guard; 'iptables-save -c' shows them"],
     ),
     // A chain with a hook and two rules.
     Fault(
         "firewall",
         false,
         &[Put("netlink/nft-chains", "message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n6 u32 33554432\n")],
-        &["nft list ruleset shows the rules; skip the measured ports in the first chain, or remove them"],
+        &["nothing, if they are meant to guard; 'nft list ruleset' shows them"],
     ),
     // One that drops what comes to it.
     Fault(
         "firewall",
         false,
         &[Put("netlink/nft-chains", "message\n1 text filter\n3 text input\n4 {\n1 u32 0\n}\n5 u32 0\n6 u32 0\n")],
-        &["nft list ruleset shows the rules; skip the measured ports in the first chain, or remove them"],
+        &["nothing, if they are meant to guard; 'nft list ruleset' shows them"],
     ),
     Fault(
         "super-frames",
@@ -708,7 +714,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "firewall",
         true,
         &[Put("netlink/nft-chains", INGRESS), Put("netlink/nft-rules", LIMITS)],
-        &["nft list ruleset shows the rules; skip the measured ports in the first chain, or remove them"],
+        &["'nft list ruleset' shows the rules: change that one, and leave those that guard"],
     ),
     Fault(
         "next-hop",
@@ -717,6 +723,22 @@ pub(super) const FAULTS: &[Fault] = &[
         &[
             "see whether 10.0.0.254 is up; or have routes leave out those that do not answer: sysctl -w net.ipv4.fib_multipath_use_neigh=1",
         ],
+    ),
+    Fault(
+        "next-hop",
+        true,
+        &[A_ROUTE, Put(NEIGHBOURS, FAILED)],
+        &["see whether 10.0.0.254 is up, and the cable to it"],
+    ),
+    Fault(
+        "advertisements",
+        true,
+        &[
+            Put("proc/sys/net/ipv6/conf/ens2f0/accept_ra", "1"),
+            Put("proc/sys/net/ipv6/conf/ens2f0/forwarding", "1"),
+            Put(ADDRESSES, "raw hex 0a400000\nraw u32 12\n1 hex fd000000000000000000000000000009\n"),
+        ],
+        &["sysctl -w net.ipv6.conf.ens2f0.accept_ra='2'"],
     ),
     Fault(
         "mtu-forwarded",
@@ -894,7 +916,16 @@ pub(super) const SILENT: &[(&str, &[Edit])] = &[
     ("mtu-small", &[Swap(LINK, "raw u16 1\n", "raw u16 512\n"), Swap(LINK, "4 u32 1500", "4 u32 1200")]),
     // It is known, or the route has one next hop.
     ("next-hop", &[Put("netlink/routes", HOPS), Put(NEIGHBOURS, STALE)]),
-    ("next-hop", &[A_ROUTE, Put(NEIGHBOURS, FAILED)]),
+    ("next-hop", &[A_ROUTE, Put(NEIGHBOURS, STALE)]),
+    // It heeds them, or its address is its own.
+    (
+        "advertisements",
+        &[
+            Put("proc/sys/net/ipv6/conf/ens2f0/accept_ra", "2"),
+            Put("proc/sys/net/ipv6/conf/ens2f0/forwarding", "1"),
+            Put(ADDRESSES, "raw hex 0a400000\nraw u32 12\n1 hex fd000000000000000000000000000009\n"),
+        ],
+    ),
     // It does not forward; segments are made to fit; the way out is the wider one; nothing is routed from here.
     ("mtu-forwarded", &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, INSIDE)]),
     (

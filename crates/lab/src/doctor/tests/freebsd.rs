@@ -35,6 +35,8 @@ const BRIDGE: &str =
     "bridge0: flags=8843<UP,BROADCAST,RUNNING> metric 0 mtu 1500\n\tmember: ix0 flags=143<LEARNING,DISCOVER>\n";
 const PCI: &str = "ix0@pci0:1:0:0:\tclass=0x020000 rev=0x01\n    cap 10[a0] = PCI-Express 2 endpoint max data 256(512) link x4(x8)\n\
                    \x20                speed 2.5(5.0)\n";
+const FEW: &str = "400/100/500/1000 mbuf clusters in use (current/cache/total/max)\n";
+const FULL: &str = "900/50/950/1000 mbuf clusters in use (current/cache/total/max)\n";
 const OCE: &str = "dev.oce.0.component_revision: ///4.2.313.0///\ndev.oce.0.firmware_version: 4.2.116.0\n\
                    net.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
 const ONE: &str = "dev.oce.0.component_revision: ///4.0.355.1///\ndev.oce.0.firmware_version: 4.0.360.15\n\
@@ -105,6 +107,14 @@ fn each_fault_of_freebsd_is_found_and_what_is_near_is_not() {
                 "freebsd-pcie",
                 "another slot, or the card seated anew; see the link of the bridges above it in pciconf -lcv",
             ]; 2],
+        ),
+        ("ix0", OPTIONS, "", &[("sysctl", HEALTHY), ("netstat-m", FEW)], &[]),
+        (
+            "ix0",
+            OPTIONS,
+            "",
+            &[("sysctl", HEALTHY), ("netstat-m", FULL)],
+            &[["freebsd-mbufs", "sysctl kern.ipc.nmbclusters=2000, and so in /etc/sysctl.conf"]],
         ),
         (
             "oce0",

@@ -1,0 +1,45 @@
+//! Texts of a FreeBSD host, which are told apart by their lines: each becomes the file that a tree has it in.
+
+use super::Printed;
+use std::collections::BTreeMap;
+
+pub(super) const IFCONFIG: &str = "freebsd/ifconfig";
+const SYSCTL: &str = "freebsd/sysctl";
+const PCICONF: &str = "freebsd/pciconf";
+const MBUFS: &str = "freebsd/netstat-m";
+
+/// File of what a line that is not indented begins, if it is FreeBSD's.
+fn begins(line: &str) -> Option<&'static str> {
+    let (name, rest) = line.split_once(':')?;
+    let word = !name.contains(char::is_whitespace) && !name.is_empty();
+    match () {
+        // That of Linux has no metric there.
+        () if word && rest.starts_with(" flags=") && rest.contains(" metric ") => Some(IFCONFIG),
+        () if word && name.contains("@pci") => Some(PCICONF),
+        () if word && name.contains('.') && !name.contains('/') => Some(SYSCTL),
+        () => None,
+    }
+}
+
+/// True for a line of `netstat -m`: numbers, of buffers.
+fn is_of_mbufs(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_digit()) && (line.contains("mbuf") || line.contains("clusters"))
+}
+
+/// Reads the lines, if an interface as ifconfig(8) of FreeBSD prints it is among them.
+pub(super) fn read<'a>(host: &mut Printed, lines: impl Iterator<Item = &'a str>) {
+    let (mut files, mut inside) = (BTreeMap::<&str, String>::new(), None);
+    for line in lines {
+        if !line.starts_with(char::is_whitespace) {
+            inside = if is_of_mbufs(line) { Some(MBUFS) } else { begins(line) };
+        }
+        if let Some(file) = inside {
+            let text = files.entry(file).or_default();
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    if files.contains_key(IFCONFIG) {
+        files.into_iter().for_each(|(file, text)| host.write(file, text));
+    }
+}
