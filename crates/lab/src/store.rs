@@ -14,7 +14,7 @@ use linerate_result::{LoadError, RunResult};
 use thiserror::Error;
 
 use crate::report;
-use crate::sweep::POINTS;
+use crate::sweep::{POINTS, with_what_is_measured};
 
 /// Name of the document in a run's directory.
 pub const RESULT: &str = "result.json";
@@ -236,7 +236,8 @@ impl Drop for Part {
     }
 }
 
-/// Reads a stored document: the file itself, or [`RESULT`] in the directory `path`.
+/// Reads a stored document: the file itself, or [`RESULT`] in the directory `path`. That of a sweep that was killed has what was
+/// measured, as far as it lies beside it.
 ///
 /// # Errors
 /// The system's error, or the fault of the document; documents above 256 MiB are refused.
@@ -247,7 +248,8 @@ pub fn load(path: &Path) -> Result<RunResult, StoreError> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("larger than {} MiB", LARGEST >> 20));
     let read = read.and_then(|bytes| if bytes as u64 > LARGEST { Err(too_large()) } else { Ok(()) });
     read.map_err(|why| StoreError::Read { path: path.clone(), why })?;
-    RunResult::from_json(&text).map_err(|why| StoreError::Load { path, why })
+    let run = RunResult::from_json(&text).map_err(|why| StoreError::Load { path: path.clone(), why })?;
+    Ok(with_what_is_measured(run, path.parent().unwrap_or(Path::new("."))))
 }
 
 /// Directory `linerate/runs/<UTC time>-<run id>` in the user's data directory.

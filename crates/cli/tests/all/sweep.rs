@@ -223,6 +223,45 @@ parameters = { io_bytes = 16384, parallel = 4 }
     }
 }
 
+/// Regression: of a sweep that was killed none of its points was shown, though they were on the disk.
+#[test]
+fn a_killed_sweep_is_shown_with_what_it_measured_and_how_to_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, folder) = (dir.path().join("plan.toml"), dir.path().join("sweep"));
+    std::fs::write(&file, PLAN).unwrap();
+    let words = ["sweep", file.to_str().unwrap(), "--shared"];
+    // On a busy machine it may be killed too late.
+    let is_cut_short = (0..20).any(|_| {
+        let _ = std::fs::remove_dir_all(&folder);
+        killed(dir.path(), &words, &folder, 3);
+        points(&folder) == 3
+    });
+    assert!(is_cut_short, "{} measurements", points(&folder));
+    // The line that was being written is no measurement.
+    let mut file = std::fs::File::options().append(true).open(folder.join("points.ndjson")).unwrap();
+    std::io::Write::write_all(&mut file, b"{\"id\":\"tcp-stream-64000\",").unwrap();
+    let show = |words: &[&str]| {
+        let shown = linerate(dir.path()).args(["show", "last"]).args(words).output().unwrap();
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let document: Value = serde_json::from_str(&show(&["--json"])).unwrap();
+    let made: Vec<(&str, usize)> = document["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|test| (test["id"].as_str().unwrap(), test["repeats"].as_array().unwrap().len()))
+        .collect();
+    assert_eq!(made, [("tcp-stream-1000", 2), ("tcp-stream-64000", 1)]);
+    assert_eq!(document["outcome"], "partial");
+    let text = show(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("did not come to its end; go on with: linerate sweep") && text.contains("--resume"),
+        "{text}"
+    );
+    assert!(text.contains("b/s"), "{text}");
+}
+
 #[test]
 fn a_dry_run_prints_each_step_and_does_nothing() {
     let dir = tempfile::tempdir().unwrap();

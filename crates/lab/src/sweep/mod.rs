@@ -133,6 +133,33 @@ pub fn sweep(
     Ok(run)
 }
 
+/// Adds what a sweep has measured to the document of its beginning, or of an earlier part of it, which is all that there is of one
+/// that was killed: each point, in the order in which they were measured first.
+pub(crate) fn with_what_is_measured(mut run: RunResult, directory: &Path) -> RunResult {
+    if run.outcome != Outcome::Partial {
+        return run;
+    }
+    let made = Store::so_far(directory, &run).unwrap_or_default();
+    let mut points: Vec<(&str, Vec<&Test>)> = Vec::new();
+    for test in &made {
+        match points.iter_mut().find(|(id, _)| *id == test.id) {
+            Some((_, tests)) => tests.push(test),
+            None => points.push((&test.id, vec![test])),
+        }
+    }
+    for (id, tests) in points {
+        let Some(whole) = repeats::merged(&tests) else { continue };
+        match run.tests.iter_mut().find(|test| test.id == id) {
+            // What the document says of a point it says of as many repeats.
+            Some(known) if known.repeats.len() < whole.repeats.len() => *known = whole,
+            Some(_) => {}
+            None => run.tests.push(whole),
+        }
+    }
+    run.comparisons = published::beside(&run.tests);
+    run
+}
+
 /// A number of chance below another one.
 fn below(most: usize) -> usize {
     // It is far below 2^64: each number is as likely as the others.

@@ -4,7 +4,7 @@
 //! A line that was cut short by the end of the program is ignored: its point is measured again.
 
 use super::Plan;
-use linerate_result::{Test, Timestamp};
+use linerate_result::{RunResult, Test, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
@@ -92,6 +92,17 @@ pub enum SweepError {
     System { path: PathBuf, why: io::Error },
 }
 
+/// Lines of a file. The text after the last line break was cut short.
+fn whole_lines(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB"));
+    }
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+    Ok(bytes)
+}
+
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -122,6 +133,19 @@ impl Store {
         serde_json::from_str(&line).ok()
     }
 
+    /// Measurements of a sweep whose file is in a directory, as far as they are made; `None` if it is not this run's.
+    #[must_use]
+    pub fn so_far(directory: &Path, run: &RunResult) -> Option<Vec<Test>> {
+        let bytes = whole_lines(&directory.join(POINTS)).ok()?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines = text.lines();
+        let head: Head = serde_json::from_str(lines.next()?).ok()?;
+        if (&head.run_id, head.start) != (&run.run_id, run.start) {
+            return None;
+        }
+        lines.map(|line| Test::from_json(line).ok()).collect()
+    }
+
     /// Begins the file of a sweep in `directory`, which is made if missing; or, to resume, continues the existing file.
     pub fn open(directory: &Path, head: &Head, resume: bool) -> Result<Self, SweepError> {
         let path = directory.join(POINTS);
@@ -134,15 +158,8 @@ impl Store {
             store.line(head)?;
             return Ok(store);
         }
-        let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-        read.map_err(trouble)?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(trouble(io::Error::new(io::ErrorKind::FileTooLarge, "larger than 64 MiB")));
-        }
-        // The text after the last line break was cut short.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let text = String::from_utf8_lossy(&bytes[..whole]);
+        let bytes = whole_lines(&path).map_err(trouble)?;
+        let (text, whole) = (String::from_utf8_lossy(&bytes), bytes.len());
         let mut lines = text.lines();
         let other = |found: &str| {
             let found = linerate_text::short(found, 80);
