@@ -83,6 +83,12 @@ pub(crate) fn find(spec: &Spec, links: &mut Rtnetlink) -> Result<LinkState, Open
     })
 }
 
+/// MTU of an interface; None if it is gone.
+pub(crate) fn mtu(links: &Mutex<Rtnetlink>, name: &str) -> Option<usize> {
+    let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);
+    state.ok().map(|link| link.mtu as usize)
+}
+
 /// Kernel counters of an interface; empty if it is gone.
 pub(crate) fn raw_counters(links: &Mutex<Rtnetlink>, name: &str) -> Vec<(String, u64)> {
     let state = links.lock().unwrap_or_else(PoisonError::into_inner).link(name);

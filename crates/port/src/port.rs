@@ -20,6 +20,11 @@ pub(crate) trait Device: Send + Sync {
         Link::Up
     }
 
+    /// MTU that its interface has now; None if it has none, or it cannot be read.
+    fn mtu(&self) -> Option<usize> {
+        None
+    }
+
     /// Sets the filter for delivered frames.
     fn filter(&self, _: &Filter) -> Result<(), String> {
         Err("this kind of port delivers all that arrives".into())
@@ -85,6 +90,13 @@ impl Port {
     #[must_use]
     pub fn link(&self) -> Link {
         self.device.link()
+    }
+
+    /// MTU that the port's interface has now, which others may have changed since [`Info::mtu`] was read; None if it has none, or it
+    /// cannot be read.
+    #[must_use]
+    pub fn mtu(&self) -> Option<usize> {
+        self.device.mtu()
     }
 
     /// Sets the filter for delivered frames. The error gives the reason of a refusal.

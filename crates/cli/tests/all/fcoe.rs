@@ -265,3 +265,37 @@ fn what_is_wrong_is_one_line() {
         assert!(line.contains(why) && line.lines().count() == 1, "{wrong:?}: {line}");
     }
 }
+
+/// Regression: all that was told of an MTU that somebody lowered was that the target sends no beacons any more.
+#[test]
+fn an_mtu_that_is_lowered_under_an_initiator_is_named() {
+    let Some(ns) = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability) else { return };
+    let _pair = ns.run_in(|| VethPair::new(["va", "vb"], 1, 2500)).unwrap().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let start = |words: &[&str]| {
+        let mut command = Command::new(BINARY);
+        command.arg("fcoe").args(words);
+        ns.run_in(|| Process::start(command)).unwrap()
+    };
+    let mtu = |bytes: &str| {
+        let set = ns.run_in(|| run("ip", &["link", "set", "vb", "mtu", bytes])).unwrap();
+        assert!(set.status.success(), "{}", said(&set));
+    };
+    let target = start(&["target", "-i", "packet:va", "--lun", "0=ram:1M"]);
+    let nbd = format!("unix:{}", path(dir.path(), "lun"));
+    let mut initiator = start(&["initiator", "-i", "packet:vb", "--nbd", &nbd]);
+    initiator.until(" logged in");
+    // One that still does is nothing to be told of.
+    mtu("2158");
+    mtu("1500");
+    let line = initiator.until("MTU was");
+    assert!(
+        line.contains("packet:vb: the MTU was 2") && line.contains(" and is 1500, FCoE's frames here need 2158"),
+        "{line}"
+    );
+    mtu("2500");
+    let line = initiator.until("MTU was");
+    assert!(line.contains("the MTU was 1500 and is 2500") && line.contains("all frames pass again"), "{line}");
+    initiator.stop();
+    target.stop();
+}

@@ -142,6 +142,12 @@ impl Control {
         self.under().port.link()
     }
 
+    /// MTU that the port's interface has now, as [`Port::mtu`] has it.
+    #[must_use]
+    pub fn port_mtu(&self) -> Option<usize> {
+        self.under().port.mtu()
+    }
+
     /// Raw counters that somebody else keeps (the kernel), by name.
     #[must_use]
     pub fn raw_counters(&self) -> Vec<(String, u64)> {

@@ -13,7 +13,7 @@ use crate::counters::{DropReason, RxCounters, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::frames::{SUPER, SendPlan};
 use crate::info::{Caps, Info, Link};
-use crate::interface::{Carrier, find, raw_counters};
+use crate::interface::{self, Carrier, find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::port::{Device, Parts};
 use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
@@ -242,6 +242,10 @@ struct Tap {
 impl Device for Tap {
     fn link(&self) -> Link {
         self.watch.known(self.watch.carrier.look())
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        interface::mtu(&self.watch.links, &self.watch.name)
     }
 
     fn raw_counters(&self) -> Vec<(String, u64)> {

@@ -61,6 +61,10 @@ impl<T: Tells> Device for Beside<T> {
         self.inner.link()
     }
 
+    fn mtu(&self) -> Option<usize> {
+        self.inner.mtu()
+    }
+
     fn filter(&self, filter: &Filter) -> Result<(), String> {
         self.inner.filter(filter)
     }

@@ -26,6 +26,8 @@ const FULL: usize = 2158;
 const WANTED: u16 = 2180;
 /// Smallest MTU with which a port can log in: 256 bytes of payload (FC-LS-3, clause 6.6.2.6).
 const LEAST: usize = 302;
+/// Time between two looks at the MTU of the port's interface, in ns.
+const LOOKS: u64 = 1_000_000_000;
 /// The node's interface of the adapter.
 const FC: usize = 0;
 /// Interface of the IP host that shares the port.
@@ -120,6 +122,8 @@ pub struct FcNode<S, W> {
     /// IP host that shares the port, and its services.
     ip: Option<(Ip, Services)>,
     config: NodeConfig,
+    /// MTU of the port's interface when it was last looked at, and time of the next look.
+    mtu: (Option<usize>, u64),
     /// MAC address of the VN_Port that the adapter was asked to receive.
     own: Option<MacAddr>,
     /// The node has had an address.
@@ -223,6 +227,7 @@ impl FcPort {
             node.authenticate_with(auth, seed);
         }
         Ok(FcNode {
+            mtu: (control.port_mtu(), 0),
             node,
             watcher,
             tx: FcTx::new(&mut line.tx, FC, config.vlan),
@@ -360,6 +365,28 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         arrived > 0 || turned
     }
 
+    /// Tells when somebody has changed the MTU of the port's interface, so that the node's longest frames are lost or pass again.
+    fn watch_mtu(&mut self, now: u64) {
+        let (was, due) = self.mtu;
+        if now < due {
+            return;
+        }
+        let is = self.line.control().port_mtu();
+        self.mtu = (is.or(was), now.saturating_add(LOOKS));
+        let needed = self.config.mtu.min(FULL);
+        if let (Some(was), Some(is)) = (was, is)
+            && (was < needed) != (is < needed)
+        {
+            let what = match is < needed {
+                true => format!("longer frames are lost; set it back to {was}"),
+                false => "all frames pass again".to_owned(),
+            };
+            let port = &self.line.info().name;
+            self.watcher
+                .note(&format!("{port}: the MTU was {was} and is {is}, FCoE's frames here need {needed}: {what}"));
+        }
+    }
+
     /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
         let Self { ip: Some((ip, services)), line, watcher, .. } = self else { return false };
@@ -384,6 +411,7 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         }
         // The link may have changed once more by now: that is looked at before the thread sleeps.
         let mut worked = self.work(now) || link.is_some();
+        self.watch_mtu(now);
         worked |= self.share(now);
         self.line.flush(now);
         match self.parting {

@@ -20,7 +20,7 @@ use crate::chain::most_slots;
 use crate::error::{Cause, OpenError};
 use crate::frames::SUPER;
 use crate::info::{Caps, Filter, Info, Link};
-use crate::interface::{Carrier, find, raw_counters};
+use crate::interface::{self, Carrier, find, raw_counters};
 use crate::kind::{Context, Demand, Kind, OptionRow, Spec};
 use crate::memberships::Memberships;
 use crate::port::{Device, Parts};
@@ -210,6 +210,10 @@ struct Packet {
 impl Device for Packet {
     fn link(&self) -> Link {
         self.carrier.look()
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        interface::mtu(&self.links, &self.name)
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {

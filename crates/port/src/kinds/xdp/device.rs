@@ -1,7 +1,7 @@
 //! State shared by the queues of an `xdp:` port, and the port's link state, filter and counters.
 
 use crate::info::{Filter, Link};
-use crate::interface::Carrier;
+use crate::interface::{self, Carrier};
 use crate::memberships::Memberships;
 use crate::port::Device;
 use crate::sys::xsk::Xsk;
@@ -68,6 +68,10 @@ impl XdpDevice {
 impl Device for XdpDevice {
     fn link(&self) -> Link {
         self.interface.carrier.look()
+    }
+
+    fn mtu(&self) -> Option<usize> {
+        interface::mtu(&self.netlink, &self.name)
     }
 
     fn filter(&self, filter: &Filter) -> Result<(), String> {
