@@ -107,6 +107,12 @@ impl Places {
         Ok(Place { registry: self.0.clone(), ticket, stop, moves })
     }
 
+    /// True if as many are about to leave as there are places: who comes now waits.
+    #[must_use]
+    pub fn is_leaving(&self) -> bool {
+        self.0.lock().door.is_leaving()
+    }
+
     /// Number of sessions that go on.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -9,6 +9,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// A server, what holds all its places, and a client that wants one.
@@ -143,6 +144,48 @@ fn who_says_nothing_shuts_no_server_of_a_host_of_our_own() {
         drop(held);
         server.kill();
     }
+}
+
+/// Regression: an honest client's datagrams waited behind a thousand others of one origin, and the socket, which nobody emptied
+/// meanwhile, lost most of them.
+#[test]
+fn single_datagrams_by_the_thousand_shut_no_server_of_datagrams() {
+    let name = port().to_string();
+    let server = Process::start(command(&["iperf", "-s", "-u", "-p", &name], &[]));
+    until_open(name.parse().unwrap(), true);
+    let (to, over) = (format!("127.0.0.1:{name}"), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let attack = || {
+            let mut datagram = [0; 64];
+            datagram[3] = 1;
+            let (mut sent, begin) = (0, Instant::now());
+            // Each from a port of its own.
+            while !over.load(Relaxed) && begin.elapsed() < 6 * LIMIT {
+                let socket = UdpSocket::bind("127.0.0.9:0").unwrap();
+                sent += u32::from(socket.send_to(&datagram, &to).is_ok());
+            }
+            f64::from(sent) / begin.elapsed().as_secs_f64()
+        };
+        let attacks = [(); 2].map(|()| scope.spawn(attack));
+        let ended = [(); 6].map(|()| {
+            Process::start(command(&["iperf", "-u", "-n", "64K", "-c", "127.0.0.1", "-p", &name], &[])).end()
+        });
+        over.store(true, Relaxed);
+        let rate: f64 = attacks.into_iter().map(|attack| attack.join().unwrap()).sum();
+        let (mut all, mut lost) = (0, 0);
+        for ended in ended {
+            assert_eq!(ended.code, Some(0), "{}", ended.said());
+            // Of the server's report: `5/45 (11%)`. What comes before its session has begun is at the door.
+            let words = ended.out.split_whitespace();
+            let count = words.clone().zip(words.skip(1)).find(|(_, share)| share.ends_with("%)"));
+            let (gone, sent) = count.and_then(|(count, _)| count.split_once('/')).unwrap();
+            lost += gone.parse::<u32>().unwrap();
+            all += sent.parse::<u32>().unwrap();
+        }
+        assert!(lost * 10 < all, "{lost} of {all} datagrams are lost, at {rate:.0} others a second");
+        assert!(rate > 1000.0, "only {rate:.0} datagrams a second");
+    });
+    server.kill();
 }
 
 /// Directory of sockets and port of the servers of a test.

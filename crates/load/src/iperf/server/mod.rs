@@ -9,6 +9,7 @@ mod reverse;
 mod session;
 mod tcp;
 mod udp;
+mod waiting;
 
 pub(super) use back::Back;
 

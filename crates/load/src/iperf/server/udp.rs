@@ -1,7 +1,8 @@
-//! Sessions of datagrams. A datagram from an address that has no session begins one: it gets a socket of its own, connected
-//! to that address, to which what follows is delivered.
+//! Sessions of datagrams. A datagram from an address that has no session begins one, in its turn (`waiting`): it gets a socket of
+//! its own, connected to that address, to which what follows is delivered.
 
 use super::session::{Arrived, Session, serve_as};
+use super::waiting::{Knock, Waiting};
 use super::{ServerState, options};
 use crate::iperf::config::Serving;
 use crate::iperf::lane::{Another, Early, Receiving, Reply};
@@ -11,22 +12,17 @@ use crate::iperf::settings::{DATAGRAMS, Transport};
 use crate::socket::sys::{Ready, poll};
 use crate::socket::{Site, Socket, UdpSocket, plain};
 use linerate_rt::{Place, Stop, monotonic_ns};
-use std::collections::VecDeque;
-use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::{io, iter};
 
-/// Greatest number of datagrams that wait for their session to begin.
-const WAITING: usize = 1024;
-/// Greatest number of datagrams of others that a new socket may have got before it was connected.
-const STRAYS: usize = 64;
 /// Time after which a socket of our own looks whether it is to end.
 const LOOKS: Duration = Duration::from_millis(20);
-/// Time in which late datagrams of a session that has begun begin no other one.
-const LATE: Duration = Duration::from_secs(1);
+/// Time after which it is looked whether sessions have left.
+const LEAVING: Duration = Duration::from_millis(1);
 
 /// A socket at the server's port, with its options.
 pub(super) fn socket(site: &Site, serving: &Serving) -> io::Result<UdpSocket> {
@@ -51,24 +47,14 @@ fn socket_of(site: &Site, serving: &Serving, from: SocketAddr) -> io::Result<Udp
     Ok(socket)
 }
 
-/// Datagram at the listener.
-struct Knock {
-    from: SocketAddr,
-    early: Early,
-    /// Beginning of its bytes, with the request.
-    request: Result<Request, &'static str>,
-}
-
 #[derive(Default)]
 pub(super) struct Knocks {
-    waiting: VecDeque<Knock>,
-    /// Sessions that have begun lately.
-    lately: Vec<(SocketAddr, Instant)>,
+    waiting: Waiting,
     buffer: Vec<u8>,
 }
 
 impl Knocks {
-    /// Waits for a datagram, or until there is something else to do, and starts its session.
+    /// Waits for a datagram, or until there is something else to do, and starts a session.
     pub(super) fn accept(
         &mut self,
         state: &Arc<ServerState>,
@@ -77,7 +63,12 @@ impl Knocks {
         wait: Option<Duration>,
     ) -> Result<(), String> {
         self.buffer.resize(DATAGRAMS[1], 0);
-        let wait = if self.waiting.is_empty() { wait } else { Some(Duration::ZERO) };
+        // While sessions leave for others, none begins: what comes is taken in meanwhile, before the socket's room is used up.
+        let wait = match (self.waiting.is_empty(), state.sessions.is_leaving()) {
+            (true, _) => wait,
+            (false, true) => Some(wait.unwrap_or(LEAVING).min(LEAVING)),
+            (false, false) => Some(Duration::ZERO),
+        };
         let failed = |e| format!("recvfrom failed: {e}");
         if let Some(fd) = listener.kernel() {
             let ready = poll(&[(stop.as_fd(), Ready::Read), (fd, Ready::Read)], wait).map_err(failed)?;
@@ -85,7 +76,7 @@ impl Knocks {
                 return Ok(());
             }
             if ready[1] {
-                self.drain(state, listener, WAITING);
+                self.drain(state, listener);
             }
         } else {
             // Those of our own have no descriptor, and are not woken for a stop.
@@ -93,25 +84,21 @@ impl Knocks {
             let comes = self.take(state, listener);
             listener.set_read_timeout(Some(Duration::ZERO)).map_err(failed)?;
             if comes {
-                self.drain(state, listener, WAITING);
+                self.drain(state, listener);
             }
         }
-        self.lately.retain(|(_, at)| at.elapsed() < LATE);
-        if let Some(knock) = self.waiting.pop_front() {
-            // What is late of a session that has begun is lost to it, and begins no other one; nor does what says an end.
-            let (number, began) =
-                (knock.early.datagram.number, self.lately.iter().any(|(from, _)| *from == knock.from));
-            if number == 1 || number > 1 && !began {
-                self.begin(state, listener, knock);
-            }
+        if !state.sessions.is_leaving()
+            && let Some(knock) = self.waiting.next(monotonic_ns())
+        {
+            self.begin(state, listener, knock);
         }
         Ok(())
     }
 
-    /// Takes in what has arrived at a socket, so many datagrams at most.
-    fn drain(&mut self, state: &ServerState, socket: &UdpSocket, most: usize) {
-        for _ in 0..most {
-            if self.waiting.len() >= WAITING || !self.take(state, socket) {
+    /// Takes in what has arrived at a socket, as many datagrams as may wait at most.
+    fn drain(&mut self, state: &ServerState, socket: &UdpSocket) {
+        for _ in 0..Waiting::MOST {
+            if !self.take(state, socket) {
                 return;
             }
         }
@@ -128,9 +115,8 @@ impl Knocks {
             None => Request::read_datagram(datagram).map_err(|refusal| refusal.words()),
         };
         let wide = request.is_ok_and(|request| request.wide_numbers);
-        // 0 is the number of none.
-        if let Some(datagram) = Datagram::read(wide, datagram).filter(|datagram| datagram.number != 0) {
-            self.waiting.push_back(Knock { from, early: Early { datagram, bytes, at: monotonic_ns() }, request });
+        if let Some(datagram) = Datagram::read(wide, datagram) {
+            self.waiting.add(Knock { from, early: Early { datagram, bytes, at: monotonic_ns() }, request });
         }
         true
     }
@@ -143,16 +129,11 @@ impl Knocks {
         };
         // From now on what comes is delivered to the new socket. What came before is at the listener; what came to one of the
         // kernel's before it was connected may be of others.
-        self.drain(state, listener, WAITING);
+        self.drain(state, listener);
         if socket.kernel().is_some() {
-            self.drain(state, &socket, STRAYS);
+            self.drain(state, &socket);
         }
-        let (mut early, mut others) = (vec![first.early], VecDeque::new());
-        for knock in self.waiting.drain(..) {
-            if knock.from == from { early.push(knock.early) } else { others.push_back(knock) }
-        }
-        self.waiting = others;
-        self.lately.push((from, Instant::now()));
+        let early = iter::once(first.early).chain(self.waiting.begun(monotonic_ns(), from)).collect();
         let request = match first.request {
             Ok(request) => request,
             Err(why) => return state.reporter.error(&format!("{}: refused: {why}", plain(from))),
