@@ -71,7 +71,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
         print(&BENCHES.iter().map(|b| format!("{:16} {}\n", b.name, b.about)).collect::<String>());
         return Ok(ExitCode::SUCCESS);
     }
-    ready()?;
+    ready(&parsed.db)?;
     let mut history = parsed.history.as_deref().map(History::open).transpose()?;
     let cores = cpus().first_chunk::<2>().copied().unwrap_or([0, 0]);
     let beside = PathBuf::from("bench/peers");

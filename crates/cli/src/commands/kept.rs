@@ -1,7 +1,7 @@
 //! Runs that are kept: each with its folder, and all in one index.
 //!
-//! A command that keeps its run asks for the place before it measures ([`ready`]), and fails if the run cannot be written
-//! afterwards. What goes wrong with the index after that costs no result and no exit code: it is said on standard error.
+//! A command that keeps its run asks for both before it measures ([`ready`], [`Db::ready`]), and fails if the run cannot be written
+//! or put on the list afterwards. What goes wrong with the index costs no result: a run that is written stays, and it is said where.
 
 use super::shared::file;
 use crate::print::{print, remark};
@@ -50,17 +50,27 @@ impl Db {
         Ok(index)
     }
 
-    /// Adds a run whose files are written. What fails is said.
-    pub(super) fn record(&self, run: &RunResult, folder: &Path) {
-        let recorded = self.path().map_err(|trouble| trouble.to_string()).and_then(|path| {
-            let folder = index::absolute(folder);
-            let added = Index::open(&path)
-                .and_then(|mut index| index.add(run, Some(&folder), linerate_lab::import::source(run).as_deref()));
-            added.map_err(|error| error.to_string())
+    /// Refuses, before anything is measured, if a run could not be put on the list. Without a home there is no list, and a run whose
+    /// folder is named needs none.
+    pub(super) fn ready(&self) -> Result<(), Trouble> {
+        let Ok(path) = self.path() else { return Ok(()) };
+        Index::open(&path).and_then(|index| index.has_room()).map_err(failed)
+    }
+
+    /// Adds a run whose files are written.
+    pub(super) fn record(&self, run: &RunResult, folder: &Path) -> Result<(), Trouble> {
+        let unlisted = |why: &str| format!("the result is in {folder:?}, but not in the list of runs: {}", plain(why));
+        let path = match self.path() {
+            Ok(path) => path,
+            Err(none) => {
+                remark(&format!("linerate: {}", unlisted(&none.to_string())));
+                return Ok(());
+            }
+        };
+        let added = Index::open(&path).and_then(|mut index| {
+            index.add(run, Some(&index::absolute(folder)), linerate_lab::import::source(run).as_deref())
         });
-        if let Err(why) = recorded {
-            remark(&format!("linerate: the result is in {folder:?}, but not in the list of runs: {}", plain(&why)));
-        }
+        added.map_err(|why| Trouble::failed(unlisted(&why.to_string())))
     }
 
     /// Writes the document of a run into a folder of its own in the user's data directory, and records it.
@@ -71,7 +81,7 @@ impl Db {
     /// As [`Db::keep`], all runs or none.
     pub(super) fn keep_all(&self, runs: &[&RunResult]) -> Result<Vec<PathBuf>, Trouble> {
         let folders = store::keep(runs).map_err(|error| Trouble::failed(plain(&error.to_string())))?;
-        runs.iter().zip(&folders).for_each(|(run, folder)| self.record(run, folder));
+        runs.iter().zip(&folders).try_for_each(|(run, folder)| self.record(run, folder))?;
         Ok(folders)
     }
 
@@ -141,9 +151,10 @@ impl Db {
     }
 }
 
-/// Refuses, before anything is measured, if no run can be kept.
-pub(super) fn ready() -> Result<(), Trouble> {
-    store::ready().map_err(|error| Trouble::usage(plain(&error.to_string())))
+/// Refuses, before anything is measured, if no run can be kept in the user's data directory, or put on this list.
+pub(super) fn ready(db: &Db) -> Result<(), Trouble> {
+    store::ready().map_err(|error| Trouble::usage(plain(&error.to_string())))?;
+    db.ready()
 }
 
 /// Output whose tests are kept as runs, if that is wanted. `program` is the command that linerate was called by, `own` the host
@@ -158,7 +169,7 @@ pub(super) fn keeping(
     if !wanted {
         return Ok(output);
     }
-    ready()?;
+    ready(&Db::default())?;
     let command: Vec<String> =
         ["linerate", program].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect();
     let path = own.map_or_else(|| "the kernel's sockets".to_owned(), |own| own.port.clone());

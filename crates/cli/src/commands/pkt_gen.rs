@@ -32,7 +32,7 @@ fn pkt_gen(arguments: &[String]) -> Result<ExitCode, Trouble> {
     let stop = stop_at_signals()?;
     let (json, ndjson, keep) = (config.json, config.ndjson, config.keep);
     if keep {
-        ready()?;
+        ready(&Db::default())?;
     }
     let output = print::output(json || ndjson, &stop);
     let command = std::iter::once("pkt-gen".to_owned()).chain(arguments.iter().cloned()).collect();

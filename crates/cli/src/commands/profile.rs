@@ -153,8 +153,8 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
     };
     let run = qualify::begin(command);
     let place = match &asked.out {
-        Some(out) => Some(place(Some(out), &run)?),
-        None => ready().map(|()| None)?,
+        Some(out) => Some(place(Some(out), &run, &asked.db)?),
+        None => ready(&asked.db).map(|()| None)?,
     };
     let mut progress = Progress::new();
     let validity = Validity::begin();
@@ -166,7 +166,7 @@ fn stages(way: Direction, asked: &Measuring, command: Vec<String>, stop: &Stop) 
 
 #[cfg(target_os = "linux")]
 fn flood(asked: &Flooding, command: Vec<String>, stop: &Stop) -> Result<ExitCode, Trouble> {
-    ready()?;
+    ready(&asked.db)?;
     let order = Flood {
         to: asked.to,
         payload: asked.size,

@@ -61,7 +61,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let order = Order { ports, time: Duration::from_millis(parsed.time), repeats: parsed.repeats.into() };
     let stop = stop_at_signals()?;
     let run = begin(typed(words));
-    let place = place(parsed.out.as_deref(), &run)?;
+    let place = place(parsed.out.as_deref(), &run, &parsed.db)?;
     let mut progress = Progress::new();
     let run = qualify(&order, run, &stop, |step| progress.step(step));
     progress.clear();

@@ -112,16 +112,17 @@ pub(super) fn conclude(
         Some(place) => place.save(run).map(Some).map_err(|e| Trouble::failed(e.to_string())),
         None => db.keep(run).map(|_| None),
     };
-    if let Ok(Some(Stored { result, .. })) = &stored {
-        db.record(run, result.parent().unwrap_or(Path::new(".")));
-    }
+    let listed = match &stored {
+        Ok(Some(Stored { result, .. })) => db.record(run, result.parent().unwrap_or(Path::new("."))),
+        _ => Ok(()),
+    };
     print(&if json { run.to_json() } else { text.to_owned() });
     if let Some(stored) = stored? {
         let told = format!("\nResult: {}\nReport: {}", stored.result.display(), stored.report.display());
         // A JSON document is printed alone.
         if json { print::remark(told.trim_start()) } else { print(&(told + "\n")) }
     }
-    Ok(ExitCode::from(run.exit_code()))
+    listed.map(|()| ExitCode::from(run.exit_code()))
 }
 
 /// True for a disk without room: no other command line helps.
@@ -129,8 +130,8 @@ pub(super) fn is_full(why: &std::io::Error) -> bool {
     matches!(why.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Place for a result, opened before anything is measured: in `directory`, or in the default directory.
-pub(super) fn place(directory: Option<&Path>, run: &RunResult) -> Result<Place, Trouble> {
+/// Place for a result, opened before anything is measured: in `directory`, or in the default directory. It can be put on the list.
+pub(super) fn place(directory: Option<&Path>, run: &RunResult, db: &Db) -> Result<Place, Trouble> {
     let refused = |error: StoreError| match &error {
         StoreError::Write { why, .. } | StoreError::Directory { why, .. } if is_full(why) => {
             Trouble::failed(error.to_string())
@@ -139,5 +140,6 @@ pub(super) fn place(directory: Option<&Path>, run: &RunResult) -> Result<Place, 
     };
     let default = || store::default_directory(run);
     let directory = directory.map_or_else(default, |directory| Ok(directory.to_path_buf())).map_err(refused)?;
-    Place::open(&directory).map_err(refused)
+    let place = Place::open(&directory).map_err(refused)?;
+    db.ready().map(|()| place)
 }

@@ -231,7 +231,7 @@ fn run(parsed: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     };
     // Errors of the directory are reported before anything is made.
     Store::look(&directory, parsed.resume).map_err(refused)?;
-    let place = place(Some(&directory), &fresh)?;
+    let place = place(Some(&directory), &fresh, &parsed.db)?;
     plan.needs().map_err(Trouble::usage)?;
     let mut remote = match &far {
         None => None,
@@ -290,9 +290,9 @@ fn begin(directory: &Path, command: &[String], go_on: &str, db: &Db) {
     let mut run = RunResult::new(head.run_id, command.to_vec(), head.start);
     run.environment = environment::read(&[]);
     run.reasons = vec![format!("the sweep did not come to its end; go on with: {go_on}")];
-    match store::write_document(directory, &run) {
-        Ok(_) => db.record(&run, directory),
-        Err(why) => remark(&format!("linerate sweep: {}", linerate_text::plain(&why.to_string()))),
+    let written = store::write_document(directory, &run).map_err(|why| linerate_text::plain(&why.to_string()));
+    if let Err(why) = written.and_then(|_| db.record(&run, directory).map_err(|why| why.to_string())) {
+        remark(&format!("linerate sweep: {why}"));
     }
 }
 

@@ -32,7 +32,7 @@ fn xdd(arguments: &[String]) -> Result<ExitCode, Trouble> {
     };
     let keep = config.keep && !config.dry;
     if keep {
-        ready()?;
+        ready(&Db::default())?;
     }
     let stop = stop_at_signals()?;
     let mut streams = Streams::open(&config, Box::new(Stdout), Box::new(stderr()), &stop).map_err(Trouble::usage)?;

@@ -86,6 +86,15 @@ impl Index {
         &self.path
     }
 
+    /// Looks whether there is room for one more run.
+    ///
+    /// # Errors
+    /// [`IndexError::Full`].
+    pub fn has_room(&self) -> Result<(), IndexError> {
+        let place = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        store::room_beside(&place).map_err(|_| IndexError::Full { path: self.path.clone() })
+    }
+
     /// Adds a run, or replaces its earlier entry: a run is known by its id and start. `folder` is the folder that holds
     /// its `result.json`, `imported` the file that it was read from, if another program wrote that.
     ///

@@ -146,7 +146,7 @@ pub(super) fn mend(
     let Some(server) = server else { return fixed(parsed, (examined, remote.as_ref()), &steps, stop) };
     let rounds = Rounds { server, pairs: parsed.rounds, seconds: parsed.seconds };
     let (run, began) = (begin(command), monotonic_ns());
-    let place = place(None, &run)?;
+    let place = place(None, &run, &Db::default())?;
     let told = |proven: &Proven| print(&format!("{}\n", proof(proven)));
     let proved = prove(&mut Machine::new(), &steps, &rounds, stop, told).map_err(Trouble::failed)?;
     left_over(&proved.1)?;

@@ -21,7 +21,7 @@ fn documents(data: &Data) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_damaged_index_costs_a_line_and_no_result() {
+fn a_damaged_index_is_said_before_anything_is_measured() {
     let data = Data::new();
     data.run(BENCH);
     let path = data.path("data/linerate/runs.db");
@@ -31,18 +31,18 @@ fn a_damaged_index_costs_a_line_and_no_result() {
     {
         fs::write(&path, bytes).unwrap();
         let said = data.run(BENCH);
-        assert!(matches!(said.code, 0 | 3), "{said:?}");
+        assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
         let remarks: Vec<&str> = said.log.lines().filter(|line| line.contains("index")).collect();
         assert!(
             remarks.len() == 1 && remarks[0].contains("is damaged") && remarks[0].contains("runs --reindex"),
             "{said:?}"
         );
-        assert!(RunResult::from_json(said.out.lines().last().unwrap()).is_ok());
-        assert_eq!(documents(&data).len(), at + 2, "the result is in its folder");
+        assert_eq!(documents(&data).len(), at + 1, "nothing was measured");
         let listed = data.run(&["runs"]);
         assert_eq!((listed.code, listed.out.as_str(), listed.log.lines().count()), (1, "", 1), "{listed:?}");
         let mended = data.run(&["runs", "--reindex"]);
         assert!(mended.code == 0 && mended.log.contains("is kept as") && mended.log.contains("damaged-"), "{mended:?}");
+        assert!(matches!(data.run(BENCH).code, 0 | 3));
         assert_eq!(data.ids().len(), at + 2);
     }
 }
@@ -60,19 +60,45 @@ fn a_newer_index_is_refused_with_a_mend() {
         assert!(said.code == 1 && said.log.contains("of version 77") && said.log.contains("--db FILE"), "{said:?}");
     }
     let measured = data.run(BENCH);
-    assert!(matches!(measured.code, 0 | 3) && measured.log.contains("of version 77"), "{measured:?}");
-    assert!(documents(&data).len() == 2 && fs::read(&path).unwrap() == bytes);
+    assert!(measured.code == 1 && measured.log.contains("of version 77"), "{measured:?}");
+    assert!(documents(&data).len() == 1 && fs::read(&path).unwrap() == bytes);
 }
 
-/// The results lie on another disk than the index, which is full.
+/// Regression: the run was measured and kept, and the command a success, but nothing on the list.
 #[test]
-fn a_full_disk_costs_the_entry_and_no_result() {
+fn an_index_without_room_is_said_before_anything_is_measured() {
+    let script = r#"
+        mkdir "$DIR/tight"; mount -t tmpfs -o size=256k none "$DIR/tight"
+        export XDG_DATA_HOME="$DIR/data"; mkdir -p "$DIR/data/linerate"; ln -s "$DIR/tight/runs.db" "$DIR/data/linerate/runs.db"
+        "$LINERATE" pkt-gen -i null: -f tx -n 1000 --keep >/dev/null 2>&1; echo "code $?"
+        cat /dev/zero >"$DIR/tight/fill" 2>/dev/null || true
+        for words in "pkt-gen -i null: -f tx -n 1000 --keep" "bench null --time 50" "qualify null: null: --time 60000" \
+            "xdd -targets 1 null:1M -numreqs 10 --keep" "stream -c 127.0.0.1 --keep"; do
+            code=0; "$LINERATE" $words 2>&1 || code=$?; echo "code $code"
+        done
+        "$LINERATE" runs | wc -l"#;
+    let Some((_dir, mut command)) = on_tmpfs("size=16m", script) else { return };
+    let said = said(&mut command);
+    let lines: Vec<&str> = said.out.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("code 0", 12), "{said:?}");
+    for pair in lines[1..11].chunks(2) {
+        assert!(pair[0].contains("runs.db") && pair[0].contains("no room left on its disk"), "{said:?}");
+        assert_eq!(pair[1], "code 1", "{said:?}");
+    }
+    assert_eq!(lines[11].trim(), "2", "heading and one run: {said:?}");
+}
+
+/// The results lie on another disk than the index, which fills while a run is measured.
+#[test]
+fn a_disk_that_fills_costs_the_entry_and_the_exit_code_and_no_result() {
     let script = r#"
         mkdir "$DIR/tight"; mount -t tmpfs -o size=256k none "$DIR/tight"
         export XDG_DATA_HOME="$DIR/data"
         "$LINERATE" bench null --time 50 --rounds 1 --db "$DIR/tight/runs.db" >/dev/null || [ $? = 3 ]
+        "$LINERATE" bench null checksum --time 1000 --rounds 1 --db "$DIR/tight/runs.db" >"$DIR/out" 2>"$DIR/log" & pid=$!
+        until grep -q null: "$DIR/out" || ! kill -0 $pid; do sleep 0.05; done
         cat /dev/zero >"$DIR/tight/fill" 2>/dev/null || true
-        "$LINERATE" bench null --time 50 --rounds 1 --db "$DIR/tight/runs.db" >/dev/null 2>"$DIR/log" || [ $? = 3 ]
+        code=0; wait $pid || code=$?; echo "code $code"
         grep -a index "$DIR/log" || true
         ls "$DIR"/data/linerate/runs/*/result.json | wc -l
         rm "$DIR/tight/fill"
@@ -82,8 +108,9 @@ fn a_full_disk_costs_the_entry_and_no_result() {
     let said = said(&mut command);
     assert_eq!(said.code, 0, "{said:?}");
     let lines: Vec<&str> = said.out.lines().collect();
-    assert!(lines[0].contains("no room left on its disk") && lines[0].contains("runs --reindex"), "{said:?}");
-    assert_eq!(lines[1].trim(), "2", "both results are there: {said:?}");
+    assert_eq!(lines[0], "code 1", "{said:?}");
+    assert!(lines[1].contains("no room left on its disk") && lines[1].contains("runs --reindex"), "{said:?}");
+    assert_eq!(lines[2].trim(), "2", "both results are there: {said:?}");
     // The index that was there is whole, and takes the second run when there is room.
     assert!(lines.last().unwrap().trim().parse::<u32>().unwrap() >= 2, "{said:?}");
 }
@@ -141,8 +168,8 @@ fn a_locked_index_is_waited_for_and_then_said() {
     let said = data.run(BENCH);
     drop(held.stdin.take());
     held.wait().unwrap();
-    assert!(matches!(said.code, 0 | 3) && said.log.contains("has been locked by another program for 10 s"), "{said:?}");
-    assert!(began.elapsed() > Duration::from_secs(9) && documents(&data).len() == 2);
+    assert!(said.code == 1 && said.log.contains("has been locked by another program for 10 s"), "{said:?}");
+    assert!(began.elapsed() > Duration::from_secs(9) && documents(&data).len() == 1, "nothing was measured");
     // A lock that is given up in time costs nothing.
     let mut held = holder(&path);
     let bench = data.command(BENCH).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
