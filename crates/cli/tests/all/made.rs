@@ -1,5 +1,7 @@
 //! Tests of the files made from the command line: completions of shells, and man pages.
 
+use crate::process::{Process, until};
+use std::path::Path;
 use std::process::Command;
 
 fn linerate(words: &[&str]) -> String {
@@ -38,18 +40,100 @@ fn bash_completes_commands_subcommands_options_and_values() {
         ("linerate pkt-gen --lat", "--latency"),
         ("linerate completions fi", "fish"),
     ] {
-        let words: Vec<&str> = typed.split(' ').collect();
-        let ask = format!(
-            "source '{}'; COMP_WORDS=({typed}); COMP_CWORD={}; _linerate linerate '{}' '{}'; echo ${{COMPREPLY[@]}}",
-            script.display(),
-            words.len() - 1,
-            words[words.len() - 1],
-            words[words.len() - 2],
-        );
-        let out = Command::new("bash").args(["-c", &ask]).output().unwrap();
-        let reply = String::from_utf8(out.stdout).unwrap();
-        assert!(reply.split_whitespace().any(|word| word == wanted), "{typed}: {reply}");
+        let replies = completed(&script, dir.path(), typed);
+        assert!(replies.iter().any(|word| word == wanted), "{typed}: {replies:?}");
     }
+}
+
+/// What bash offers in place of the last word, with linerate and the data of a directory; words are broken as bash breaks them.
+fn completed(script: &Path, home: &Path, typed: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in typed.split(' ') {
+        let mut rest = word;
+        while let Some(at) = rest.find([':', '=']) {
+            words.extend([&rest[..at], &rest[at..=at]].into_iter().filter(|part| !part.is_empty()).map(str::to_owned));
+            rest = &rest[at + 1..];
+        }
+        if !rest.is_empty() || word.is_empty() {
+            words.push(rest.to_owned());
+        }
+    }
+    let last = words.last().unwrap();
+    let current = if [":", "="].contains(&last.as_str()) { "" } else { last };
+    // As readline does: the function that `complete` has registered, compgen's filter behind it.
+    let ask = format!(
+        "source \"$SCRIPT\"; COMP_LINE='{typed}'; COMP_POINT=${{#COMP_LINE}}; COMP_WORDS=({}); COMP_CWORD={}; \
+         registered=$(complete -p '{program}'); [[ $registered =~ -F\\ ([a-z_]+) ]] || exit 9; \
+         ${{BASH_REMATCH[1]}} '{program}' '{current}' '{}'; compgen -W \"${{COMPREPLY[*]}}\" -- '{current}'",
+        words.iter().map(|word| format!("'{word}' ")).collect::<String>(),
+        words.len() - 1,
+        words[words.len() - 2],
+        program = words[0],
+    );
+    let bin = home.join("bin");
+    if !bin.exists() {
+        std::fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_linerate"), bin.join("linerate")).unwrap();
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &ask]).env("SCRIPT", script).env("PATH", path);
+    bash.env("XDG_DATA_HOME", home.join("data")).env("XDG_RUNTIME_DIR", home);
+    let out = bash.output().unwrap();
+    assert!(out.stderr.is_empty(), "{typed}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Regression: scripts knew commands and options alone, and nothing for the names of links.
+#[test]
+#[cfg(target_os = "linux")]
+fn bash_completes_ports_interfaces_runs_switches_and_settings_and_knows_the_names_of_links() {
+    if !there("bash") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("linerate.bash");
+    std::fs::write(&script, linerate(&["completions", "bash"])).unwrap();
+    let mut switch = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    switch.args(["switch", "guests"]).env("XDG_RUNTIME_DIR", dir.path());
+    let switch = Process::start(switch);
+    let socket = dir.path().join("linerate/control-switch-guests.sock");
+    until("the switch is there", || socket.exists());
+    let mut kept = Command::new(env!("CARGO_BIN_EXE_linerate"));
+    kept.args(["pkt-gen", "-i", "null:", "-f", "tx", "-n", "10", "--keep"])
+        .env("XDG_DATA_HOME", dir.path().join("data"));
+    assert!(kept.output().unwrap().status.success());
+    let folder = std::fs::read_dir(dir.path().join("data/linerate/runs")).unwrap().next().unwrap().unwrap();
+    let id = folder.file_name().into_string().unwrap().split_once('-').unwrap().1.to_owned();
+    for (typed, wanted) in [
+        ("linerate fcoe target -i ca", "cable:"),
+        ("linerate pkt-gen -i pa", "packet:"),
+        ("pkt-gen -f tx -i packet:l", "lo"),
+        ("linerate bridge -i packet:", "lo"),
+        ("linerate qualify xdp:lo xdp:l", "lo"),
+        ("linerate stack up -i vale:gu", "guests:"),
+        ("iperf3 -s --via ta", "tap:"),
+        ("iperf3 --para", "--parallel"),
+        ("linerate stream --via=ke", "kernel"),
+        ("iperf -s --via=packet:l", "lo"),
+        ("linerate doctor l", "lo"),
+        ("linerate nic set l", "lo"),
+        ("linerate nic set lo mt", "mtu"),
+        ("linerate nic stats l", "lo"),
+        ("linerate switch show g", "guests"),
+        ("linerate show la", "last"),
+        ("linerate compare last ", &id),
+        ("linerate runs rm ", &id),
+    ] {
+        let replies = completed(&script, dir.path(), typed);
+        assert!(replies.iter().any(|word| word == wanted), "{typed}: {replies:?}");
+        assert!(!replies.iter().any(|word| word.contains(['<', '['])), "{typed}: {replies:?}");
+    }
+    // A TCP port is no port.
+    for typed in ["iperf3 -p ca", "netperf -p pa", "linerate doctor --fi"] {
+        assert!(!completed(&script, dir.path(), typed).iter().any(|word| word.ends_with(':')), "{typed}");
+    }
+    switch.stop();
 }
 
 #[test]
