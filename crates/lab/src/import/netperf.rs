@@ -14,6 +14,7 @@ use super::found::{Found, Line, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 use classic::Table;
+pub(super) use listed::UNREAD;
 
 pub(super) const IMPORT: Import =
     Import { name: "netperf", about: "netperf's text, one test or many (npresults.txt)", looks, read: Read::Log(read) };

@@ -1,6 +1,7 @@
 //! Runs of linerate's own programs that write other programs' logs: what these write, read as any other log.
 
 use super::found::UNDATED;
+use super::netperf::UNREAD;
 use super::{IMPORTS, ImportError, read};
 use crate::environment;
 use crate::run::run_id;
@@ -23,7 +24,8 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
         let format = IMPORTS.iter().find(|row| row.name == record.format);
         for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
             for test in &mut part.tests {
-                test.warnings.retain(|told| told != UNDATED);
+                // Of all that the record could tell, the run has what is measured.
+                test.warnings.retain(|told| told != UNDATED && !told.starts_with(UNREAD));
                 test.ports.iter_mut().for_each(|port| path.clone_into(&mut port.path));
                 if both {
                     test.parameters.insert("bidir".to_owned(), true.into());

@@ -142,6 +142,9 @@ const COUNTERS: &[&str] = &["retrans", "_calls"];
 /// Values that are read by their names, and units of others.
 const READ: &[&str] = &["throughput", "throughput_units", "sd_units", "service_demand_units"];
 
+/// Begin of the warning of values that are not read.
+pub(in super::super) const UNREAD: &str = "of the list is not read: ";
+
 /// The finding of a list: throughput and times as figures, sizes as parameters, other settings as conditions.
 pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line<'_>) -> Result<Measured, Wrong> {
     let wrong = |why: String| Wrong { line: Some(line.number), why };
@@ -228,7 +231,7 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
     if !unread.is_empty() {
         let first = unread[..unread.len().min(6)].join(", ");
         let more = if unread.len() > 6 { format!(" and {} more", unread.len() - 6) } else { String::new() };
-        measured.warnings.push(format!("of the list is not read: {first}{more}"));
+        measured.warnings.push(format!("{UNREAD}{first}{more}"));
     }
     measured.told = measured.told.lasting(measured.seconds);
     if measured.parameters.is_empty() {
