@@ -76,7 +76,7 @@ pub(crate) fn word(name: &str) -> String {
         ID => "test".to_owned(),
         "mtu" => "MTU".to_owned(),
         "io_bytes" => "I/O".to_owned(),
-        name => name.trim_end_matches("_bytes").replace('_', " "),
+        name => name.trim_end_matches("_bytes").replace(['_', '.'], " "),
     }
 }
 

@@ -267,7 +267,9 @@ fn sum(tests: &[Test]) -> Option<Test> {
     let mut sum = first.clone();
     others.into_iter().for_each(|test| sum.beside(test.clone()));
     sum.workload = "sum".to_owned();
-    // These are no sums: samples were taken at different moments, threads' times are of each end.
+    // These are no sums: samples were taken at different moments, threads' times are of each end. What is to be known of a
+    // workload is told with it.
+    sum.warnings.clear();
     (sum.samples, sum.further) = (Vec::new(), std::collections::BTreeMap::new());
     sum.ports = first.ports.clone();
     sum.summarize(Unit::BitsPerSecond);

@@ -179,6 +179,7 @@ mod tests {
         }
         let of = |name: &str| view.groups.iter().find(|group| group.title == name).unwrap().axes.clone();
         assert_eq!((of("UDP_RR"), of("TCP_STREAM")), (vec!["beside", "up.parallel"], vec!["parallel"]));
+        assert!(crate::text::render(&run, false, 80).contains("Up parallel"));
     }
 
     /// What was measured at one time is a line of its own: it is kept whole, or measured again.
