@@ -138,7 +138,7 @@ pub(super) fn all(measured: &[&[Test]]) -> Vec<Test> {
 
 /// One test of all repeats of it: values of repeats as they are, medians of further figures and of quantiles, sums of
 /// what was counted, threads and samples one behind the other. What is not a number is the first one's.
-fn merged(tests: &[&Test]) -> Option<Test> {
+pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
     let (first, others) = tests.split_first()?;
     let mut all = (*first).clone();
     if others.is_empty() {

@@ -143,7 +143,7 @@ impl Store {
         if (&head.run_id, head.start) != (&run.run_id, run.start) {
             return None;
         }
-        lines.map(|line| Test::from_json(line).ok()).collect()
+        lines.map(|line| Test::all_from_json(line).ok()).collect::<Option<Vec<_>>>().map(|tests| tests.concat())
     }
 
     /// Begins the file of a sweep in `directory`, which is made if missing; or, to resume, continues the existing file.

@@ -158,7 +158,11 @@ impl Connection {
             self.stamps.take(now, segment.options.timestamps);
         }
         self.take_mark(segment);
-        if begins { self.establish(now, segment) } else { self.take_ack(now, segment) }
+        if begins {
+            self.establish(now, segment)
+        } else {
+            self.take_ack(now, segment)
+        }
         self.after_ack(now);
         if matches!(self.state, State::Established | State::FinWait1 | State::FinWait2) {
             self.take_trimmed(now, segment);
