@@ -12,6 +12,26 @@ pub fn plain(text: &str) -> String {
     text.replace(drives, "\u{fffd}")
 }
 
+/// As [`plain`], of a text of several lines: line breaks and tabs stay.
+#[must_use]
+pub fn plain_lines(text: &str) -> String {
+    text.replace(|c| drives(c) && !matches!(c, '\n' | '\t'), "\u{fffd}")
+}
+
+/// JSON with `\u` escapes (RFC 8259, clause 7) for the characters that [drive](drives) a terminal and may stand in a string of
+/// JSON as they are. It reads as before.
+#[must_use]
+pub fn escaped(json: &str) -> String {
+    let raw = |c: &char| *c > '~' && drives(*c);
+    json.chars().fold(String::with_capacity(json.len()), |mut text, c| {
+        match Some(c).filter(raw) {
+            Some(c) => text += &format!("\\u{:04x}", u32::from(c)),
+            None => text.push(c),
+        }
+        text
+    })
+}
+
 /// The text with a space for each control character, for a sentence of our own that repeats others' words.
 #[must_use]
 pub fn one_line(text: &str) -> String {
@@ -46,7 +66,14 @@ mod tests {
     fn what_would_drive_the_terminal_is_replaced() {
         let text = "a\x1b[2Jb\r\n\u{9b}c\u{202e}d µ→";
         assert_eq!(plain(text), "a\u{fffd}[2Jb\u{fffd}\u{fffd}\u{fffd}c\u{fffd}d µ→");
+        assert_eq!(plain_lines("a\tb\n\r\x07\u{9b}2J\n"), "a\tb\n\u{fffd}\u{fffd}\u{fffd}2J\n");
         assert_eq!((one_line("a\r\nb").as_str(), short("a\tbcd", 3).as_str()), ("a  b", "abc"));
+    }
+
+    #[test]
+    fn json_reads_as_before_and_drives_nothing() {
+        let json = "{\n\t\"µ→\": \"\\u001b\u{7f}\u{9b}2J\u{202e}\"}";
+        assert_eq!(escaped(json), "{\n\t\"µ→\": \"\\u001b\\u007f\\u009b2J\\u202e\"}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{End, client, lines, port, server};
 use crate::ends::accepted;
-use crate::process::{LIMIT, Process, until};
+use crate::process::{Ended, LIMIT, Process, until};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
@@ -403,6 +403,13 @@ fn data_that_come_behind_the_end_of_the_test_are_taken() {
 
 /// Runs our client against a server that does this; its exit code and errors.
 fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, String) {
+    let client = told_by(&["-t", "1"], serve);
+    assert!(!client.out.contains("iperf Done."), "{}", client.said());
+    (client.code, client.log)
+}
+
+/// Our client with these flags at its end, against a server that does this.
+fn told_by(words: &[&str], serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> Ended {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::scope(|scope| {
@@ -412,9 +419,7 @@ fn against(serve: impl FnOnce(TcpStream, &TcpListener) + Send) -> (Option<i32>, 
             control.read_exact(&mut [0; 37]).unwrap();
             serve(control, &listener);
         });
-        let client = client(End::Ours, port, &["-t", "1"]);
-        assert!(!client.out.contains("iperf Done."), "{}", client.said());
-        (client.code, client.log)
+        client(End::Ours, port, words)
     })
 }
 
@@ -493,15 +498,51 @@ fn servers_that_lie_or_vanish_are_told_of() {
         [(huge, "unable to receive results"), (told("7"), "unable to receive results"), (other, "invalid id")]
     {
         let (code, log) = against(|mut control, listener| {
-            let mut stream = to_data(&mut control, listener);
-            std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
-            let mut state = [0];
-            control.read_exact(&mut state).unwrap();
-            assert_eq!(state, [TEST_END]);
-            control.write_all(&[EXCHANGE_RESULTS]).unwrap();
-            message(&mut control);
-            let _ = control.write_all(&[&results[..], &[DISPLAY_RESULTS]].concat());
+            to_results(&mut control, listener, &results);
         });
         assert!(code == Some(1) && log.contains(line), "{log}");
+    }
+}
+
+/// Leads a client to the end of its test, and answers with these results.
+fn to_results(control: &mut TcpStream, listener: &TcpListener, results: &[u8]) {
+    let mut stream = to_data(control, listener);
+    std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+    let mut state = [0];
+    control.read_exact(&mut state).unwrap();
+    assert_eq!(state, [TEST_END]);
+    control.write_all(&[EXCHANGE_RESULTS]).unwrap();
+    message(control);
+    let _ = control.write_all(&[results, &[DISPLAY_RESULTS]].concat());
+}
+
+/// Regression: a server's words reached the terminal as they were.
+#[test]
+fn no_word_of_a_server_drives_the_terminal() {
+    let hostile = r"\u001b]0;owned\u0007\u001b[2J\u009b2J\u202e";
+    for output in [
+        format!(r#""server_output_text":"one{hostile}\n\ttwo{hostile}\n""#),
+        format!(r#""server_output_json":{{"one{hostile}":"two{hostile}"}}"#),
+    ] {
+        let results = told(&format!(
+            r#"{{"cpu_util_total":1,"cpu_util_user":1,"cpu_util_system":1,"sender_has_retransmits":-1,
+               "congestion_used":"cubic{hostile}",{output},
+               "streams":[{{"id":1,"bytes":1,"retransmits":0,"jitter":0,"errors":0,"packets":0}}]}}"#,
+        ));
+        for form in ["-V", "-J", "--json-stream"] {
+            let client = told_by(&["-t", "1", "--get-server-output", form], |mut control, listener| {
+                to_results(&mut control, listener, &results);
+                // The client's last word.
+                let _ = control.read(&mut [0]);
+            });
+            assert_eq!(client.code, Some(0), "{}", client.said());
+            for word in ["cubic", "one", "two"] {
+                assert!(client.out.contains(word), "{form} {word}: {}", client.out);
+            }
+            let drives = |c: &char| (c.is_control() && !matches!(c, '\n' | '\t')) || *c == '\u{202e}';
+            assert_eq!(client.out.chars().find(drives), None, "{form} {output}: {:?}", client.out);
+            // The lines stay lines.
+            assert!(form != "-V" || output.contains("json") || client.out.contains("\n\ttwo"), "{}", client.out);
+        }
     }
 }

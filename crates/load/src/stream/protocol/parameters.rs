@@ -6,6 +6,7 @@ use crate::stream::settings::{
     BLOCK, BURST, CPU, DATAGRAM, Direction, LEAST_DATAGRAM, MSS, OMIT, STREAMS, Settings, TCP_BLOCK, TIME, Transport,
     WINDOW,
 };
+use linerate_text::plain;
 use serde::{Deserialize, Serialize};
 
 /// Version of iperf3 whose protocol is spoken.
@@ -185,9 +186,9 @@ impl Parameters {
             window: within("window", p.window, 0, WINDOW)?,
             tos: u8::try_from(tos).unwrap_or(0),
             flow_label: u32::try_from(within("flowlabel", p.flowlabel, 0, 0xf_ffff)?).unwrap_or(0),
-            title: p.title,
-            extra_data: p.extra_data,
-            congestion: p.congestion,
+            title: p.title.as_deref().map(plain),
+            extra_data: p.extra_data.as_deref().map(plain),
+            congestion: p.congestion.as_deref().map(plain),
             server_output: p.get_server_output > 0,
             wide_counters: p.udp_counters_64bit > 0,
             repeating: p.repeating_payload > 0,

@@ -2,6 +2,7 @@
 
 use super::message::Malformed;
 use super::value::{known, whole};
+use linerate_text::{plain, plain_lines};
 use serde::{Deserialize, Serialize, Serializer};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,9 +65,14 @@ impl Results {
     /// Longest message with results of a server, which may have its whole output in it.
     pub const LONGEST_OF_SERVER: u32 = 64 << 20;
 
-    /// Results that a peer sent.
+    /// Results that a peer sent. Its words drive no terminal.
     pub fn read(json: &[u8]) -> Result<Self, Malformed> {
-        Ok(serde_json::from_slice(json)?)
+        let read: Self = serde_json::from_slice(json)?;
+        Ok(Self {
+            congestion_used: read.congestion_used.as_deref().map(plain),
+            server_output_text: read.server_output_text.as_deref().map(plain_lines),
+            ..read
+        })
     }
 
     /// Number of a stream, of its place: iperf3 never gives the number 2.

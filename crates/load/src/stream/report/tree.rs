@@ -121,7 +121,7 @@ fn formatted(value: &impl Serialize, formatter: impl Formatter) -> String {
     let mut to = serde_json::Serializer::with_formatter(&mut bytes, formatter);
     // Writing to memory does not fail, and there are no keys but texts.
     let _ = value.serialize(&mut to);
-    String::from_utf8(bytes).unwrap_or_default()
+    linerate_text::escaped(&String::from_utf8(bytes).unwrap_or_default())
 }
 
 /// Writes a float as cJSON does: one that is whole, without a point.
