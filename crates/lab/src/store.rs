@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use linerate_result::{LoadError, RunResult};
 use thiserror::Error;
 
+use crate::import::are_same;
 use crate::report;
 use crate::sweep::{POINTS, with_what_is_measured};
 
@@ -49,6 +50,10 @@ pub enum StoreError {
     File { path: PathBuf, why: io::Error },
     #[error("cannot remove {path:?}: {why}; give the folder back to this user, or remove it yourself")]
     Remove { path: PathBuf, why: io::Error },
+    /// A kept run would be replaced by another one of its id and start, or of its folder's name.
+    #[error("run {} is kept already, with other contents ({} of {}); remove that one first: linerate runs rm {}",
+        .new, .kept.run_id, .kept.start, .kept.run_id)]
+    Taken { new: String, kept: Box<RunResult> },
     #[error("cannot read {path:?}: {why}")]
     Read { path: PathBuf, why: io::Error },
     /// A file is not a result that this version can read.
@@ -128,14 +133,21 @@ pub(crate) fn room_beside(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes the document of each run into a folder of its own in the user's data directory: all of them, or none.
+/// Refuses a run in place of a kept one that has other contents.
+pub(crate) fn unlike(run: &RunResult, kept: RunResult) -> Result<(), StoreError> {
+    if are_same(run, &kept) { Ok(()) } else { Err(StoreError::Taken { new: run.run_id.clone(), kept: kept.into() }) }
+}
+
+/// Writes the document of each run into a folder of its own in the user's data directory: all of them, or none. A folder that holds
+/// a run of other contents is left as it is.
 pub fn keep(runs: &[&RunResult]) -> Result<Vec<PathBuf>, StoreError> {
     let mut made: Vec<PathBuf> = Vec::new();
     let mut folders = Vec::new();
     for run in runs {
         let folder = default_directory(run).map_err(unkept)?;
         made.extend((!folder.exists()).then(|| folder.clone()));
-        if let Err(why) = write_document(&folder, run) {
+        let free = load(&folder).map_or(Ok(()), |kept| unlike(run, kept));
+        if let Err(why) = free.and_then(|()| write_document(&folder, run)) {
             for folder in made {
                 let _ = fs::remove_file(folder.join(RESULT));
                 let _ = fs::remove_dir(folder);

@@ -2,7 +2,7 @@
 //!
 //! Names and reasons come from outside; control characters in them would be commands to the terminal, so they are replaced.
 
-use linerate_text::{plain, wrapped};
+use linerate_text::{plain, plain_lines, wrapped};
 use std::fmt::Write;
 
 use linerate_load::bench::Compared;
@@ -102,7 +102,7 @@ fn folded(lines: &mut Vec<String>, first: &str, text: &str, width: usize) {
 #[must_use]
 pub fn as_printed(run: &RunResult, colour: bool, width: usize) -> String {
     let is_of = |workload: &str| !run.tests.is_empty() && run.tests.iter().all(|test| test.workload == workload);
-    let text = if is_of("bench") {
+    let text: String = if is_of("bench") {
         let of = |test: &Test| {
             let comparisons = run.comparisons.iter().filter(|all| all.test == test.id).cloned().collect();
             bench::text(&Compared { test: test.clone(), comparisons })
@@ -116,7 +116,7 @@ pub fn as_printed(run: &RunResult, colour: bool, width: usize) -> String {
         return render(run, colour, width);
     };
     // Names in it come from outside.
-    text.lines().map(|line| plain(line) + "\n").collect()
+    plain_lines(&text)
 }
 
 /// True for a run of `linerate profile`: the stages of one path, and nothing else.

@@ -1,5 +1,6 @@
 //! The result document, and its conversion to and from JSON.
 
+use linerate_text::{escaped, plain};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
@@ -97,17 +98,15 @@ impl RunResult {
     /// The document as indented JSON with a final newline.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("maps have string keys and no serializer here fails");
-        text.push('\n');
-        text
+        let text = serde_json::to_string_pretty(self).expect("maps have string keys and no serializer here fails");
+        escaped(&text) + "\n"
     }
 
     /// The document as one line of JSON with a final newline.
     #[must_use]
     pub fn to_line(&self) -> String {
-        let mut text = serde_json::to_string(self).expect("maps have string keys and no serializer here fails");
-        text.push('\n');
-        text
+        let text = serde_json::to_string(self).expect("maps have string keys and no serializer here fails");
+        escaped(&text) + "\n"
     }
 
     /// Reads a document of this version or an older one.
@@ -129,7 +128,7 @@ impl RunResult {
             _ => {
                 let schema = schema.as_str().map_or_else(|| schema.to_string(), str::to_owned);
                 let found = format!("{schema} version {version}");
-                let found = found.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(80).collect();
+                let found = plain(&found).chars().take(80).collect();
                 Err(LoadError::Schema { found })
             }
         }

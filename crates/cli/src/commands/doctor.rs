@@ -172,7 +172,7 @@ fn look(parsed: &Arguments, remote: Option<&OtherEnd>, stop: &Stop) -> Result<Ex
 }
 
 fn document(value: &impl serde::Serialize) {
-    print(&format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default()));
+    print(&(linerate_text::escaped(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"));
 }
 
 fn judged(examined: &Examination) -> ExitCode {

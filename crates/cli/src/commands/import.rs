@@ -52,6 +52,7 @@ fn run(asked: &Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     }
     let runs: Vec<&RunResult> = kept.iter().flat_map(|(_, runs)| runs).collect();
     asked.db.ready()?;
+    asked.db.free(&runs)?;
     let folders = asked.db.keep_all(&runs)?;
     let names = kept.iter().flat_map(|(name, runs)| runs.iter().map(move |run| (name, run)));
     for ((name, run), folder) in names.zip(folders) {

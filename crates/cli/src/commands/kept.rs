@@ -78,6 +78,13 @@ impl Db {
         self.keep_all(&[run]).map(|mut folders| folders.swap_remove(0))
     }
 
+    /// Refuses runs if one would replace a listed one of other contents.
+    pub(super) fn free(&self, runs: &[&RunResult]) -> Result<(), Trouble> {
+        let Some(index) = Index::look(&self.path()?).map_err(failed)? else { return Ok(()) };
+        let free = runs.iter().try_for_each(|run| index.free(run));
+        free.map_err(|error| Trouble::failed(plain(&error.to_string())))
+    }
+
     /// As [`Db::keep`], all runs or none.
     pub(super) fn keep_all(&self, runs: &[&RunResult]) -> Result<Vec<PathBuf>, Trouble> {
         let folders = store::keep(runs).map_err(|error| Trouble::failed(plain(&error.to_string())))?;

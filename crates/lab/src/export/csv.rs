@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use linerate_result::{Number, RunResult, Summary, Test, Unit};
 
-use linerate_text::plain;
+use linerate_text::plain_lines;
 
 use super::{Export, ExportError, parameters};
 
@@ -89,7 +89,7 @@ impl Rows<'_> {
 fn quoted(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     // A terminal would take control characters for commands; a line break stays in its quotes.
-    let cell = cell.split('\n').map(plain).collect::<Vec<_>>().join("\n");
+    let cell = plain_lines(cell);
     let cell = if formula { format!("'{cell}") } else { cell };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
 }

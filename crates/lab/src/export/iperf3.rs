@@ -2,6 +2,7 @@
 //! has measured; fields of iperf3 that it has no figure for are left out.
 
 use linerate_result::{Number, RunResult, Test, Unit};
+use linerate_text::escaped;
 use serde_json::{Map, Value, json};
 
 use super::{Export, ExportError};
@@ -18,7 +19,7 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
     for run in runs {
         let before = text.len();
         for document in run.tests.iter().filter_map(|test| document(run, test)) {
-            text += &format!("{document}\n");
+            text += &(escaped(&document.to_string()) + "\n");
         }
         if text.len() == before {
             return Err(ExportError::of(

@@ -4,6 +4,7 @@ use linerate_result::{RunResult, SCHEMA};
 use serde_json::Value;
 
 use super::{Import, Read, Wrong, json, shown};
+use crate::run::is_run_id;
 
 pub(super) const IMPORT: Import = Import {
     name: "linerate",
@@ -26,7 +27,13 @@ fn read(text: &str) -> Result<Vec<RunResult>, Wrong> {
             None => document,
         };
         let run = RunResult::from_json(&document.to_string());
-        all.push(run.map_err(|why| Wrong { line: Some(line), why: shown(&why.to_string(), 200) })?);
+        let wrong = |why: &str| Wrong { line: Some(line), why: shown(why, 200) };
+        let run = run.map_err(|why| wrong(&why.to_string()))?;
+        if !is_run_id(&run.run_id) {
+            let id = shown(&run.run_id, 64);
+            return Err(wrong(&format!("run_id {id:?} is no run's: give it 1 to 64 letters, digits and dashes")));
+        }
+        all.push(run);
     }
     Ok(all)
 }

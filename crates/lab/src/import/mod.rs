@@ -199,6 +199,20 @@ pub fn source(run: &RunResult) -> Option<String> {
     port.path.strip_prefix(IMPORTED).map(str::to_owned)
 }
 
+/// True if two runs have the same contents: of those that were read from logs, whatever file and command it was.
+#[must_use]
+pub fn are_same(one: &RunResult, other: &RunResult) -> bool {
+    let told = |run: &RunResult| {
+        let mut run = run.clone();
+        if source(&run).is_some() {
+            run.command_line.clear();
+            run.tests.iter_mut().flat_map(|test| &mut test.ports).for_each(|port| port.path.clear());
+        }
+        run.to_line()
+    };
+    told(one) == told(other)
+}
+
 /// Warnings of a run about results in its log that were not taken, each with its line.
 pub fn not_taken(run: &RunResult) -> impl Iterator<Item = &str> {
     let all = run.tests.iter().flat_map(|test| &test.warnings).map(String::as_str);
@@ -206,7 +220,7 @@ pub fn not_taken(run: &RunResult) -> impl Iterator<Item = &str> {
 }
 
 /// Text of a file for people: no control characters, `most` characters at most.
-fn shown(text: &str, most: usize) -> String {
+pub(crate) fn shown(text: &str, most: usize) -> String {
     let mut shown = plain(&text.chars().take(most).collect::<String>());
     if text.chars().nth(most).is_some() {
         shown.push('…');

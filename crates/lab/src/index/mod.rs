@@ -110,6 +110,16 @@ impl Index {
         add().map_err(|why| IndexError::of(path, why))
     }
 
+    /// Refuses a run that would replace an entry of its id and start with other contents, wherever that one's folder is.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`]. An index that cannot be read refuses nothing.
+    pub fn free(&self, run: &RunResult) -> Result<(), StoreError> {
+        let alike = self.list(&Wanted { begins: Some(run.run_id.clone()), ..Wanted::default() }).unwrap_or_default();
+        let listed = alike.iter().find(|listed| listed.id == run.run_id && listed.start == run.start.to_string());
+        listed.and_then(|listed| self.document(listed).ok()).map_or(Ok(()), |kept| store::unlike(run, kept))
+    }
+
     /// Takes a run off the list, with its document; all others stay.
     ///
     /// # Errors

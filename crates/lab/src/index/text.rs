@@ -1,15 +1,19 @@
 //! The list of runs, for people and as JSON.
 
 use linerate_result::{Number, Unit};
+use linerate_text::escaped;
 use serde_json::{Value, json};
 
 use super::{Figure, Listed};
+use crate::import::shown;
 use crate::quantity::value;
 use crate::table::{Cell, Table, Tone};
 use crate::text::section;
 
-/// Letters of a command that a line has room for.
-const COMMAND: usize = 60;
+/// Letters of a command, a host or a test's name that a line has room for.
+const WORDS: usize = 60;
+/// Letters of the longest id that is imported.
+const ID: usize = 64;
 
 /// One line a run, below one heading; nothing for no runs.
 #[must_use]
@@ -22,12 +26,12 @@ pub fn render(list: &[Listed], colour: bool) -> String {
             _ => Tone::Doubtful,
         };
         table.row([
-            listed.id.as_str().into(),
+            shown(&listed.id, ID).into(),
             listed.start.chars().take(19).map(|c| if c == 'T' { ' ' } else { c }).collect::<String>().into(),
             Cell::from(listed.outcome.as_str()).tone(tone),
             listed.tests.to_string().into(),
             listed.first.as_ref().map(figure).unwrap_or_default().into(),
-            listed.host.clone().unwrap_or_default().into(),
+            listed.host.as_deref().map(|host| shown(host, WORDS)).unwrap_or_default().into(),
             command(listed).into(),
         ]);
     }
@@ -37,7 +41,7 @@ pub fn render(list: &[Listed], colour: bool) -> String {
 }
 
 fn figure(figure: &Figure) -> String {
-    format!("{}: {}", figure.test, value(Number::new(figure.median), &Unit::named(&figure.unit)))
+    format!("{}: {}", shown(&figure.test, WORDS), value(Number::new(figure.median), &Unit::named(&figure.unit)))
 }
 
 fn command(listed: &Listed) -> String {
@@ -45,8 +49,7 @@ fn command(listed: &Listed) -> String {
         Some(from) => format!("imported from {from}"),
         None => listed.command.join(" "),
     };
-    let cut: String = whole.chars().take(COMMAND).collect();
-    if cut.len() < whole.len() { cut + "…" } else { cut }
+    shown(&whole, WORDS)
 }
 
 /// The list as one document.
@@ -74,5 +77,5 @@ pub fn json(list: &[Listed]) -> String {
         })
     };
     let runs: Vec<Value> = list.iter().map(of).collect();
-    format!("{:#}\n", json!({"runs": runs}))
+    escaped(&format!("{:#}\n", json!({"runs": runs})))
 }

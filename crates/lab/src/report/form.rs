@@ -1,6 +1,7 @@
 //! Forms of the report, a row each.
 
 use linerate_result::RunResult;
+use linerate_text::plain_lines;
 
 use super::chart::conditions;
 use super::{CHARTS, STYLE, markdown};
@@ -48,7 +49,7 @@ fn svg(run: &RunResult) -> Result<String, String> {
     }
     // The page's style hides what is for narrow pages, and needs nothing but the elements' classes.
     let style = STYLE.0.replace("]]>", "");
-    Ok(maud::html! {
+    let drawing = maud::html! {
         (maud::PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
         svg xmlns="http://www.w3.org/2000/svg" width="900" height=(format!("{below:.1}"))
             viewBox=(format!("-20 0 900 {below:.1}")) font-family="system-ui, sans-serif" font-size="14" fill="currentColor" {
@@ -56,6 +57,6 @@ fn svg(run: &RunResult) -> Result<String, String> {
             rect x="-20" y="0" width="900" height=(format!("{below:.1}")) style="fill: var(--page)" {}
             @for part in parts { (part) }
         }
-    }
-    .into_string())
+    };
+    Ok(plain_lines(&drawing.into_string()))
 }

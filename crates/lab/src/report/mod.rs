@@ -1,7 +1,7 @@
 //! The report: one HTML page with the measurements and their environment; it needs no network and no script, and can be
 //! printed.
 //!
-//! All text from outside is escaped by the template; the page's content security policy forbids scripts and loading
+//! All text from outside is escaped by the template, and what would drive a terminal is replaced; the page's content security policy forbids scripts and loading
 //! from elsewhere.
 
 mod chart;
@@ -13,6 +13,7 @@ mod markdown;
 mod parts;
 
 use linerate_result::RunResult;
+use linerate_text::plain_lines;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use chart::{CHARTS, Chart};
@@ -55,7 +56,7 @@ pub fn render(run: &RunResult) -> String {
     let headline = facts::headline(&view);
     let title = format!("{} – linerate", headline.line);
     let sections = sections(&view);
-    html! {
+    let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -76,6 +77,6 @@ pub fn render(run: &RunResult) -> String {
                 footer { (parts::footer(run)) }
             }
         }
-    }
-    .into_string()
+    };
+    plain_lines(&page.into_string())
 }

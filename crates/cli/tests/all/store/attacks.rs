@@ -4,7 +4,7 @@
 use super::{Data, log, made, said};
 use crate::process::BINARY;
 use crate::unwritten::on_tmpfs;
-use linerate_result::RunResult;
+use linerate_result::{RunResult, Unit};
 use linerate_skip::{is_installed, skip};
 use std::fs;
 use std::path::PathBuf;
@@ -274,16 +274,24 @@ fn no_name_from_outside_reaches_the_terminal_as_it_is() {
     run.tests[0].workload = "bench".to_owned();
     run.tests[0].title = hostile.to_owned();
     run.tests[0].failures = vec![hostile.to_owned()];
+    run.tests[0].summarize(Unit::BitsPerSecond);
     data.put(&run);
     let mut output = data.out(&["import", "fio\x1b[2J.json", "np"]);
     output += &data.out(&["runs", "--reindex"]);
     output += &data.out(&["runs"]);
-    let list: serde_json::Value = serde_json::from_str(&data.out(&["runs", "--json"])).unwrap();
+    let json = data.out(&["runs", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&json).unwrap();
+    output += &json;
     for entry in list["runs"].as_array().unwrap() {
         let name = entry["name"].as_str().unwrap();
         for words in [
             &["show", name][..],
+            &["show", name, "--json"],
+            &["report", name],
             &["report", name, "--format", "md"],
+            &["report", name, "--format", "svg"],
+            &["export", name, "--format", "json"],
+            &["export", name, "--format", "iperf3"],
             &["export", name, "--format", "prometheus"],
             &["export", name, "--format", "csv"],
             &["compare", name, name],
@@ -313,8 +321,7 @@ fn extreme_files_are_refused_or_kept_within_bounds() {
         let said = data.run(&["import", file]);
         assert_eq!((said.code, said.log.lines().count()), (code, 1), "{file}: {said:?}");
     }
-    // An id that would leave the directory.
-    let mut run = made("../../../../x", 1, &[1.0]);
+    let mut run = made("7f", 1, &[1.0]);
     run.tests[0].parameters.insert("n".to_owned(), u64::MAX.into());
     fs::write(data.path("out.json"), run.to_json()).unwrap();
     data.out(&["import", "out.json"]);
@@ -336,4 +343,81 @@ fn what_is_written_to_a_link_is_where_it_leads() {
         assert!(fs::read_to_string(data.path("file")).unwrap().len() > 3, "{words:?}");
         fs::write(data.path("file"), "old").unwrap();
     }
+}
+
+/// Regression: ids of 5000 characters were listed whole, and two that differ in a sign shared a folder.
+#[test]
+fn an_id_that_no_run_has_is_refused_and_never_listed_whole() {
+    let data = Data::new();
+    let long = "7".repeat(5000);
+    for id in ["", "..", "../../../../x", "a/b", "a\u{1b}b", &long] {
+        fs::write(data.path("id.json"), made(id, 1, &[1.0]).to_json()).unwrap();
+        let said = data.run(&["import", "id.json"]);
+        assert_eq!((said.code, said.out.as_str(), said.log.lines().count()), (1, "", 1), "{said:?}");
+        assert!(said.log.contains("id.json:1: run_id") && said.log.len() < 300, "{said:?}");
+    }
+    assert!(documents(&data).is_empty());
+    // In a folder of another linerate.
+    let mut run = made(&long, 1, &[1.0]);
+    run.environment.host = Some(long.clone());
+    run.tests[0].id = long;
+    fs::create_dir_all(data.path("others/one")).unwrap();
+    fs::write(data.path("others/one/result.json"), run.to_json()).unwrap();
+    data.out(&["runs", "--reindex", "--under", "others"]);
+    let list = data.out(&["runs"]);
+    assert!(list.lines().count() == 2 && list.len() < 1000, "{list}");
+}
+
+/// Regression: a document with the id and the start of a kept run replaced it without a word.
+#[test]
+fn an_import_replaces_no_kept_run_of_other_contents() {
+    let data = Data::new();
+    let honest = made("7f3a", 1, &[1e6, 2e6, 3e6]);
+    let (mut other, mut index_only) = (honest.clone(), made("77aa", 2, &[1e6]));
+    other.environment.host = Some("another".to_owned());
+    let write = |name: &str, run: &RunResult| fs::write(data.path(name), run.to_json()).unwrap();
+    write("honest.json", &honest);
+    write("other.json", &other);
+    write("index.json", &index_only);
+    index_only.environment.host = Some("another".to_owned());
+    write("other-index.json", &index_only);
+    data.out(&["import", "honest.json", "index.json"]);
+    fs::remove_dir_all(data.path("data/linerate/runs").join("20010203T040502Z-77aa")).unwrap();
+    let shown = || data.out(&["show", "7f3a", "--json"]);
+    let before = shown();
+    for file in ["other.json", "other-index.json"] {
+        let said = data.run(&["import", &log("xdd.txt"), file]);
+        assert_eq!((said.code, said.out.as_str(), said.log.lines().count()), (1, "", 1), "{said:?}");
+        assert!(said.log.contains(" is kept already") && said.log.contains("linerate runs rm 7"), "{said:?}");
+    }
+    assert_eq!((shown(), data.ids().len(), documents(&data).len()), (before, 2, 1), "nothing is kept beside them");
+    // Without an index, and of two in one file.
+    fs::remove_file(data.path("data/linerate/runs.db")).unwrap();
+    assert_eq!(data.run(&["import", "other.json"]).code, 1);
+    let both = made("two", 3, &[1.0]).to_line() + &made("two", 3, &[2.0]).to_line();
+    fs::write(data.path("both.json"), both).unwrap();
+    assert_eq!((data.run(&["import", "both.json"]).code, documents(&data).len()), (1, 1));
+    // The same again is one run, whatever its file is called; what was removed makes room.
+    fs::copy(log("iperf3-tcp.json"), data.path("copy")).unwrap();
+    data.out(&["import", &log("iperf3-tcp.json"), "honest.json"]);
+    data.out(&["import", "./copy", "honest.json"]);
+    assert_eq!(data.ids().len(), 2);
+    data.out(&["runs", "rm", "7f3a"]);
+    data.out(&["import", "other.json"]);
+}
+
+/// Regression: the exit code was 0.
+#[test]
+fn an_import_that_does_not_get_on_the_list_fails() {
+    let script = r#"
+        export XDG_DATA_HOME="$DIR/data"
+        mkdir "$DIR/tight"; mount -t tmpfs -o size=16k none "$DIR/tight"
+        cat /dev/zero >"$DIR/tight/fill" 2>/dev/null || true
+        code=0; "$LINERATE" import "$LOG" --db "$DIR/tight/runs.db" >/dev/null || code=$?
+        ls "$DIR"/data/linerate/runs/*/result.json | wc -l
+        exit $code"#;
+    let Some((_dir, mut command)) = on_tmpfs("size=8m", script) else { return };
+    let said = said(command.env("LOG", log("xdd.txt")));
+    assert_eq!((said.code, said.out.trim(), said.log.lines().count()), (1, "1", 1), "{said:?}");
+    assert!(said.log.contains("not in the list of runs") && said.log.contains("no room left"), "{said:?}");
 }
