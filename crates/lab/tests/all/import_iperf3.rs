@@ -124,7 +124,7 @@ fn streams_are_read_by_their_sum() {
     let without = |begin: &str| {
         text.lines().filter(|line| !line.starts_with(begin)).map(|l| l.to_owned() + "\n").collect::<String>()
     };
-    assert!(refused(&without("[SUM]   0.00-2.00")).starts_with("x:14: streams at once without the row of their sum"));
+    assert!(refused(&without("[SUM]   0.00-2.00")).starts_with("x:16: streams at once without the row of their sum"));
     assert!(refused(&without("[  7]   0.00-2.00")).contains("1 streams in the summary, where 2 were connected"));
     let why = refused(&text.replace("4.33 GBytes  18.6", "8.66 GBytes  37.2"));
     assert!(why.starts_with("x:19: a [SUM] that is not that of the streams"), "{why}");
