@@ -6,12 +6,15 @@ use linerate_result::{Parameter, Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::ops::RangeInclusive;
 
+/// Function that measures once.
+type Alone = dyn FnOnce(&Stop) -> Result<Test, String>;
+
 /// Function that measures once between the ends of a path, when its turn begins.
 pub(crate) type Over = dyn FnOnce(&Ends, &Turn<'_>, &Stop) -> Result<Test, String> + Send;
 
-/// Function that measures once.
+/// Function of a measurement, and what else may be measured at its time.
 pub(crate) enum Run {
-    Alone(Box<dyn FnOnce(&Stop) -> Result<Test, String>>),
+    Alone(Box<Alone>),
     /// Over a path, for so many seconds: others may be measured over it at the same time.
     Over(Path, u64, Box<Over>),
 }

@@ -160,7 +160,9 @@ fn failures_stood_among_the_warnings_of_older_documents() {
     assert_eq!(Test::all_from_json(r#"{"id": "p", "counters": {"errors": 0}}"#).unwrap()[0].failures, [""; 0]);
     // A document of the present version is not converted again.
     let now = Test { warnings: vec!["failed: to warn".to_owned()], ..Test::default() };
-    assert_eq!(Test::all_from_json(&serde_json::to_string(&now).unwrap()).unwrap(), [now]);
+    assert_eq!(Test::all_from_json(&serde_json::to_string(&now).unwrap()).unwrap(), std::slice::from_ref(&now));
+    let two = [now.clone(), Test { id: "q".to_owned(), ..now }];
+    assert_eq!(Test::all_from_json(&serde_json::to_string(&two).unwrap()).unwrap(), two, "of one time");
 }
 
 #[test]
