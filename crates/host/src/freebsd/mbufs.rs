@@ -7,8 +7,8 @@ use super::lines;
 pub struct Mbufs {
     /// Clusters, in use and kept, and the most that there may be; none if no line tells them.
     pub clusters: Option<(u64, u64)>,
-    /// Requests that were denied, for buffers, clusters, and both.
-    pub denied: u64,
+    /// Requests that were denied: for buffers, for clusters, and for both in one.
+    pub denied: [u64; 3],
 }
 
 impl Mbufs {
@@ -20,9 +20,7 @@ impl Mbufs {
             let numbers: Vec<u64> = numbers.split('/').filter_map(|number| number.parse().ok()).collect();
             match numbers[..] {
                 [_, _, total, most] if words.starts_with("mbuf clusters in use") => all.clusters = Some((total, most)),
-                [_, _, _] if words.starts_with("requests for mbufs denied") => {
-                    all.denied = numbers.iter().copied().fold(0, u64::saturating_add);
-                }
+                [a, b, c] if words.starts_with("requests for mbufs denied") => all.denied = [a, b, c],
                 _ => {}
             }
         }
@@ -40,9 +38,9 @@ mod tests {
                     65536/0/65536/65537 mbuf clusters in use (current/cache/total/max)\n\
                     0/508/508/1018159 4k (page size) jumbo clusters in use (current/cache/total/max)\n\
                     0/7/7 requests for mbufs denied (mbufs/clusters/mbuf+clusters)\n0/0/0 requests for mbufs delayed\n";
-        assert_eq!(Mbufs::parse(text), Mbufs { clusters: Some((65_536, 65_537)), denied: 14 });
+        assert_eq!(Mbufs::parse(text), Mbufs { clusters: Some((65_536, 65_537)), denied: [0, 7, 7] });
         for end in 0..text.len() {
-            assert!(Mbufs::parse(&text[..end]).denied <= 14);
+            assert!(Mbufs::parse(&text[..end]).denied.iter().all(|denied| *denied <= 7));
         }
     }
 }

@@ -157,14 +157,18 @@ fn irq_far(view: &View<'_>) -> Found {
         let on = comes_on(irq);
         !irq.queues.is_empty() && !on.is_empty() && on.is_disjoint(&near)
     };
+    let all = irqs.iter().filter(|irq| !irq.queues.is_empty()).count();
     let irqs: Vec<&Irq> = irqs.iter().filter(is_far).collect();
     let far: Vec<String> = irqs.iter().map(|irq| irq.number.to_string()).collect();
     if far.is_empty() || near.is_empty() {
         return healthy();
     }
     let list = device.near.as_deref().unwrap_or_default();
+    // Some of more queues than there are processors near it are far by need.
+    let by_need = all > near.len() && far.len() * 2 <= all;
+    let severity = if by_need { Severity::Note } else { Severity::Warning };
     let first =
-        Finding::new(Severity::Warning, format!("{} of its interrupts come on processors of another node", far.len()));
+        Finding::new(severity, format!("{} of its {all} interrupts come on processors of another node", far.len()));
     let near = |finding: Finding, irq: &String| finding.writes(format!("proc/irq/{irq}/smp_affinity_list"), list);
     far.iter()
         .fold(first, near)

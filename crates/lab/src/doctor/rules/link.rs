@@ -4,6 +4,7 @@ use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have};
 use linerate_host::adapter::Route;
+use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -209,10 +210,12 @@ fn is_spare(view: &View<'_>) -> bool {
         let link = route.link.filter(|link| *link != interface.index).and_then(|link| view.named(link));
         route.to.1 == 0 && route.kind == "unicast" && link.is_some_and(|link| link.has("RUNNING"))
     };
+    // It has had those since it had a carrier.
+    let local = |ip: IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
     view.loads.is_empty()
         && interface.master.is_none()
         && !view.interfaces.iter().any(|one| one.lower == Some(interface.index) && !one.lower_elsewhere)
-        && view.addresses().is_ok_and(|own| own.is_empty())
+        && view.addresses().is_ok_and(|own| own.iter().all(|one| local(one.address)))
         && view.routes().is_ok_and(|routes| routes.iter().any(leads_out))
 }
 

@@ -125,7 +125,9 @@ fn a_port_without_cable_that_nothing_uses_is_a_note() {
     };
     let severity = |all: &Examination| of(all, "link-down").first().map(|one| one.0);
     let away = "default via 192.0.2.1 dev wlan0 proto dhcp metric 600\n";
-    assert_eq!(severity(&text(&port(""), away)), Some(Severity::Note));
+    for own in ["", "    inet6 fe80::1/64 scope link\n"] {
+        assert_eq!(severity(&text(&port(own), away)), Some(Severity::Note), "{own}");
+    }
     // It has an address, or no other way leads out.
     assert_eq!(severity(&text(&port("    inet 198.51.100.2/24 scope global enp0\n"), away)), Some(Severity::Error));
     assert_eq!(severity(&text(&port(""), "192.0.2.0/24 dev wlan0\n")), Some(Severity::Error));
@@ -549,12 +551,13 @@ fn of_one_reading_the_share_of_frames_counts() {
 }
 
 /// A report of a host with four processors, whose interrupts have come on one of them.
-fn interrupts(on: usize) -> Examination {
+fn interrupts(on: &[usize]) -> Examination {
     let row = |number: u32, queue: u32, on: usize| {
         let counts = (0..4).map(|cpu| if cpu == on { " 2900000" } else { " 0" }).collect::<String>();
         format!(" {number}:{counts}  IR-PCI-MSI 524289-edge      eth0-TxRx-{queue}\n")
     };
-    let table = format!("           CPU0       CPU1       CPU2       CPU3\n{}{}", row(140, 0, on), row(141, 1, 2));
+    let rows: String = (0..).zip(on).map(|(queue, on)| row(140 + queue, queue, *on)).collect();
+    let table = format!("           CPU0       CPU1       CPU2       CPU3\n{rows}");
     let link = link(2, "eth0", RUNS, "state UP", ADDRESS);
     printed(&[
         ("proc/interrupts", &table),
@@ -568,13 +571,34 @@ fn interrupts(on: usize) -> Examination {
 /// Where no list of affinity is, the counts of each processor tell where interrupts come.
 #[test]
 fn interrupts_are_where_they_were_counted() {
-    let one = interrupts(2);
+    let one = interrupts(&[2, 2]);
     let typed = "one core each: echo CPU > /proc/irq/N/smp_affinity_list (with irqbalance stopped)";
     assert_eq!(of(&one, "irqs-on-one-core"), [(Severity::Warning, typed)]);
     assert_eq!(of(&one, "irq-far"), [(Severity::Warning, "echo 0,1 > /proc/irq/N/smp_affinity_list, for each")]);
-    let spread = interrupts(0);
+    let spread = interrupts(&[0, 2]);
     assert!(of(&spread, "irqs-on-one-core").is_empty(), "{spread:#?}");
-    assert!(the(&spread, "irq-far").what.starts_with("1 of its interrupts"), "{spread:#?}");
+    assert!(the(&spread, "irq-far").what.starts_with("1 of its 2 interrupts"), "{spread:#?}");
+}
+
+/// More queues than there are processors on the adapter's node are on both.
+#[test]
+fn interrupts_on_all_processors_are_a_note() {
+    assert_eq!(of(&interrupts(&[0, 1, 2, 3]), "irq-far")[0].0, Severity::Note);
+    assert_eq!(of(&interrupts(&[0, 2, 2, 3]), "irq-far")[0].0, Severity::Warning);
+}
+
+/// What FreeBSD has by itself is a note, and of a router nothing.
+#[test]
+fn buffers_of_freebsds_own_size_are_no_warning() {
+    let of_host = |forwards: &str| {
+        let small = VARIABLES.replace("16777216", "2097152").replace("forwarding: 1", forwards);
+        of(&printed(&[("a.txt", FREEBSD), ("b.txt", &small)]), "freebsd-buffers")
+            .iter()
+            .map(|one| one.0)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of_host("forwarding: 0"), [Severity::Note; 2]);
+    assert!(of_host("forwarding: 1").is_empty());
 }
 
 const FREEBSD: &str = "ix0: flags=1008843<UP,BROADCAST,RUNNING,SIMPLEX> metric 0 mtu 1500\n\toptions=4e53fbb<RXCSUM,TXCSUM,TSO4,LRO>\n\
@@ -599,5 +623,6 @@ fn texts_of_freebsd_are_known_by_what_they_say() {
         assert_eq!(of(&all, "freebsd-lro-forwarding").len(), 1, "{all:#?}");
         let typed = "sysctl kern.ipc.nmbclusters=131072, and so in /etc/sysctl.conf";
         assert_eq!(of(&all, "freebsd-mbufs"), [(Severity::Warning, typed)]);
+        assert!(the(&all, "freebsd-mbufs").evidence[0].value.contains("0 buffers, 1882736 clusters"), "{all:#?}");
     }
 }
