@@ -5,6 +5,7 @@ use linerate_nic::Guests;
 use linerate_port::Sleeper;
 use linerate_port::switch::Listener;
 use linerate_rt::control::Callee;
+use linerate_rt::dcb::SharedDcb;
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 
 /// Time limit for published frames to be forwarded when the adapter is told to stop, nanoseconds.
@@ -17,6 +18,8 @@ pub struct AdapterJob {
     pub guests: Guests,
     /// Listener through which they come.
     pub listener: Listener,
+    /// Protocol that says which traffic classes there are.
+    pub dcb: Option<SharedDcb>,
 }
 
 impl AdapterJob {
@@ -57,8 +60,10 @@ pub fn serve(
 impl Machine for Running<'_> {
     fn handle(&mut self, now: u64) -> Progress {
         let called = self.callee.is_some_and(|callee| callee.serve(self.job));
-        let AdapterJob { guests, listener } = self.job;
-        let came = guests.admit(listener) | called;
+        let AdapterJob { guests, listener, dcb } = self.job;
+        let spoke = dcb.as_mut().is_some_and(|dcb| dcb.turn(guests, now));
+        let held_up = dcb.as_ref().is_some_and(SharedDcb::is_held_up);
+        let came = guests.admit(listener) | called | spoke;
         let worked = guests.poll(now) | came;
         let pressed = guests.is_pressed();
         if now >= self.next {
@@ -69,14 +74,15 @@ impl Machine for Running<'_> {
             self.stop(now);
         }
         match self.patience {
-            Some(patience) if !worked || now >= patience => Progress::Done,
+            Some(patience) if !(worked || held_up) || now >= patience => Progress::Done,
             _ if worked || pressed => Progress::Worked,
             _ => Progress::Idle,
         }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        let due = self.job.guests.due().unwrap_or(u64::MAX);
+        let dcb = self.job.dcb.as_ref().map_or(u64::MAX, SharedDcb::due);
+        let due = self.job.guests.due().unwrap_or(u64::MAX).min(dcb);
         Some(self.next.min(due).min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
     }
 
@@ -89,6 +95,9 @@ impl Machine for Running<'_> {
     }
 
     fn stop(&mut self, now: u64) {
-        self.patience.get_or_insert(now + FLUSH_NS);
+        if self.patience.is_none() {
+            self.job.dcb.iter_mut().for_each(SharedDcb::stop);
+            self.patience = Some(now + FLUSH_NS);
+        }
     }
 }

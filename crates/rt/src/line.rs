@@ -20,8 +20,34 @@ pub struct Line {
 pub struct Arrivals {
     pub rx: NicRx,
     control: Control,
+    seen: SeenLink,
+}
+
+/// State of a link, as it was last asked for.
+pub(crate) struct SeenLink {
     link: Link,
     generation: u32,
+}
+
+impl Default for SeenLink {
+    fn default() -> Self {
+        Self { link: Link::Down, generation: 0 }
+    }
+}
+
+impl SeenLink {
+    /// New state of the link, if it changed since this was last asked; a link that went and came back meanwhile is down,
+    /// and up when this is asked again. Whoever asks then syncs the transmit half even if it has nothing to send: the far
+    /// end of a cable is not let in before.
+    pub(crate) fn changed(&mut self, rx: &NicRx) -> Option<Link> {
+        let (generation, link) = (rx.link_generation(), rx.link());
+        let unseen = std::mem::replace(&mut self.generation, generation) != generation && link == self.link;
+        if unseen || link != self.link {
+            self.link = if unseen { Link::Down } else { link };
+            return Some(self.link);
+        }
+        None
+    }
 }
 
 impl Arrivals {
@@ -31,22 +57,14 @@ impl Arrivals {
         &self.control
     }
 
-    /// New state of the link, if it changed since this was last asked; a link that went and came back meanwhile is down,
-    /// and up when this is asked again. Whoever asks then syncs the transmit half even if it has nothing to send: the far
-    /// end of a cable is not let in before.
+    /// See [`SeenLink::changed`].
     pub(crate) fn changed(&mut self) -> Option<Link> {
-        let (generation, link) = (self.rx.link_generation(), self.rx.link());
-        let unseen = std::mem::replace(&mut self.generation, generation) != generation && link == self.link;
-        if unseen || link != self.link {
-            self.link = if unseen { Link::Down } else { link };
-            return Some(self.link);
-        }
-        None
+        self.seen.changed(&self.rx)
     }
 
     /// True if the link has changed since it was last asked for.
     pub(crate) fn is_news(&self) -> bool {
-        self.rx.link_generation() != self.generation
+        self.rx.link_generation() != self.seen.generation
     }
 
     /// Takes what has arrived, once all that came before was read.
@@ -63,7 +81,7 @@ impl Line {
     #[must_use]
     pub fn new(nic: &mut Nic, queue: usize) -> Option<Self> {
         let queue = nic.take(queue)?;
-        let arrivals = Arrivals { rx: queue.rx, control: nic.control(), link: Link::Down, generation: 0 };
+        let arrivals = Arrivals { rx: queue.rx, control: nic.control(), seen: SeenLink::default() };
         Some(Self { tx: queue.tx, arrivals })
     }
 

@@ -4,16 +4,19 @@ mod asked;
 mod document;
 mod words;
 
+pub(super) use words::Words;
+
 use super::link::Watched;
-use super::shared::{confine, ended, one_of, port_name, stop_after, stop_at_signals, wait};
+use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
 use super::{Command, control, parsed};
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use linerate_dcb::{Dcbx, Settings};
 use linerate_load::resolve;
-use linerate_rt::control::{Callee, callee};
+use linerate_load::vis::AdapterJob;
+use linerate_rt::control::{Callee, Caller, Server, callee};
 use linerate_rt::dcb::{DcbError, DcbNode};
 use linerate_rt::{Machine, Progress, Sleeper, WaitMode, Waiter, monotonic_ns, run as run_machine};
+use serde_json::Value;
 use std::process::ExitCode;
 
 pub(super) const COMMAND: Command = Command::by_clap("dcb", Arguments::command, |matches, _| run(parsed(matches)?));
@@ -28,7 +31,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Announce a port's settings to its neighbour and negotiate with it until Ctrl-C; each change is printed in a line. What
-    /// becomes operative is shown, and not yet obeyed by the port's queues.
+    /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (linerate nic up --dcb).
     Up(Up),
     /// Show a port that runs: what is operative, neighbours, counters.
     Show(Asked),
@@ -39,24 +42,8 @@ struct Up {
     /// The port (KIND:NAME; a bare name is xdp:NAME), such as packet:eth1.
     #[arg(short, value_name = "PORT")]
     i: String,
-    /// Traffic classes, as iproute2's `dcb ets` has them: prio-tc 0:0 3:1, tc-tsa 0:ets 1:ets (or strict), tc-bw 0:50 1:50; `all`
-    /// stands for each number. Without these all priorities are of class 0, and each class is strict. They are recommended
-    /// to the neighbour too.
-    #[arg(long, value_name = "WORDS", num_args = 1..)]
-    ets: Vec<String>,
-    /// Lossless priorities: prio 3, or as iproute2's `dcb pfc` has them, prio-pfc 3:on.
-    #[arg(long, value_name = "WORDS", num_args = 1..)]
-    pfc: Vec<String>,
-    /// Priorities of applications, as iproute2's `dcb app` has them: ethtype 0x8906:3, stream-port 3260:4, dgram-port, port,
-    /// dscp, default 0.
-    #[arg(long, value_name = "WORDS", num_args = 1..)]
-    app: Vec<String>,
-    /// Precedence of the neighbour's settings over these.
-    #[arg(long, value_name = "yes|no", action = clap::ArgAction::Set, default_value = "no", value_parser = one_of([("yes", true), ("no", false)]))]
-    willing: bool,
-    /// Version of DCBX: auto is ieee, and cee as long as the neighbour speaks that alone.
-    #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = one_of([("auto", Dcbx::Auto), ("ieee", Dcbx::Ieee), ("cee", Dcbx::Cee)]))]
-    dcbx: Dcbx,
+    #[command(flatten)]
+    words: Words,
     /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "sleep", value_parser = wait())]
     wait: WaitMode,
@@ -93,23 +80,26 @@ fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     }
 }
 
+/// Lets `dcb show` see what the adapter on a port has negotiated, if it does so.
+pub(super) fn shown(port: &str, mut caller: Caller<AdapterJob>) -> Option<Server> {
+    control::serve(&asked::KIND, port, move || {
+        let state = caller.call(|job| {
+            let info = job.guests.control().port().clone();
+            job.dcb.as_ref().map(|dcb| document::Snapshot::of(dcb.dcb(), &info, dcb.mac(), job.guests.link()))
+        });
+        state.map(|state| state.map_or(Value::Null, |state| state.document()))
+    })
+}
+
 fn up(arguments: &Up) -> Result<ExitCode, Trouble> {
-    let classes = words::classes(&arguments.ets)?;
-    let settings = Settings {
-        classes: classes.unwrap_or_default(),
-        recommendation: classes,
-        pfc: words::lossless(&arguments.pfc)?,
-        applications: words::applications(&arguments.app)?,
-        willing: arguments.willing,
-        dcbx: arguments.dcbx,
-    };
+    let settings = arguments.words.settings()?;
     let stop = stop_at_signals()?;
     let (name, remark) = resolve(&arguments.i);
     let node = DcbNode::open(&name, settings, monotonic_ns())?;
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
     let mut caller = calls.caller();
     let control = control::serve(&asked::KIND, &port_name(&arguments.i), move || {
-        caller.call(|node: &mut DcbNode| document::Snapshot::of(node)).map(|state| state.document())
+        caller.call(|node: &mut DcbNode| snapshot(node)).map(|state| state.document())
     });
     confine(&[]);
     if !arguments.json {
@@ -126,9 +116,13 @@ fn up(arguments: &Up) -> Result<ExitCode, Trouble> {
     run_machine(&mut watched, &mut Waiter::new(arguments.wait), &stop);
     drop(control);
     if arguments.json {
-        print(&format!("{}\n", document::Snapshot::of(&speaking.node).document()));
+        print(&format!("{}\n", snapshot(&speaking.node).document()));
     }
     Ok(ended(&stop))
+}
+
+fn snapshot(node: &DcbNode) -> document::Snapshot {
+    document::Snapshot::of(node.dcb(), node.line().info(), node.mac(), node.line().link())
 }
 
 /// A port that tells what happens, and answers who asks.

@@ -35,6 +35,7 @@ mod netperf;
 mod nic;
 mod nic_host;
 mod nic_vis;
+mod nic_vis_dcb;
 mod nic_vis_rig;
 mod pkt_gen;
 mod privileges;

@@ -248,6 +248,33 @@ impl NicTx {
         if self.port.ring.free() == 0 || !self.may_send(vi, len) {
             return self.refuse(vi);
         }
+        self.write(vi, head, body, len);
+        true
+    }
+
+    /// Sends a frame before whatever others wait with, outside of classes and shares: for a protocol of the link itself, of which
+    /// there are some frames a minute. False, and nothing done, if there is no room; a frame of several slots, or of an
+    /// interface that is capped or down, is sent as any other.
+    ///
+    /// # Panics
+    /// When there is no such interface.
+    #[must_use = "false means that nothing was sent"]
+    pub fn send_first(&mut self, vi: usize, frame: &[u8]) -> bool {
+        if frame.len().wrapping_sub(ETHERNET) >= self.vis[vi].quick {
+            return self.send_special(vi, frame, &[], None);
+        }
+        if self.port.ring.free() == 0 {
+            self.refused = true;
+            return false;
+        }
+        self.uncounted |= 1 << vi;
+        self.write(vi, frame, &[], frame.len());
+        true
+    }
+
+    /// Writes a frame into a slot that is free.
+    #[inline]
+    fn write(&mut self, vi: usize, head: &[u8], body: &[&[u8]], len: usize) {
         let mut batch = self.port.ring.reserve(1);
         let mut frame = batch.frame(0);
         let (mut fits, mut at) = (frame.write(0, head), head.len());
@@ -259,7 +286,6 @@ impl NicTx {
         batch.set(0, len, 0);
         batch.commit(1);
         self.sent(vi, len);
-        true
     }
 
     /// Sends a super-frame whose headers are prepared: `gso_size` bytes of `body` behind each copy of them, a VLAN tag among

@@ -2,6 +2,7 @@
 
 use super::Seat;
 use super::ledger::{Fate, GuestCounters};
+use super::own::Own;
 use super::policy::{GuestPolicy, from_port, tag_of};
 use crate::adapter::RxFrame;
 use linerate_offload::{Sink, TAG_LEN, Verdict, tag_inserted, tag_stripped};
@@ -15,6 +16,7 @@ const TAG: usize = 12;
 /// The programs, each at its place: one place for each interface of the adapter.
 pub(super) struct Desk {
     pub(super) places: Vec<Place>,
+    pub(super) own: Option<Own>,
 }
 
 /// Place of an interface.
@@ -61,7 +63,7 @@ impl Place {
 
 impl Desk {
     pub(super) fn new(interfaces: usize) -> Self {
-        Self { places: (0..interfaces).map(|_| Place::default()).collect() }
+        Self { places: (0..interfaces).map(|_| Place::default()).collect(), own: None }
     }
 
     /// Places with a program.
@@ -123,9 +125,16 @@ impl Desk {
 
     /// Puts a frame into a program's ring; what finds no room is dropped.
     pub(super) fn put(&mut self, vi: usize, queue: u16, frame: &mut Frame<'_, '_>, request: Meta) {
-        let Place { seat, count, .. } = &mut self.places[vi];
+        let Place { seat, count, gone, .. } = &mut self.places[vi];
         let Some(seat) = seat.as_mut().filter(|seat| seat.guest.link() == Link::Up) else {
-            count.no_program += 1;
+            match self.own.as_mut().filter(|own| own.interface == vi).map(|own| own.keep(frame.head())) {
+                Some(true) => {
+                    (count.put, count.put_bytes) = (count.put + 1, count.put_bytes + frame.len() as u64);
+                    gone.carried += 1;
+                }
+                Some(false) => count.no_room += 1,
+                None => count.no_program += 1,
+            }
             return;
         };
         let queues = seat.guest.tx.len();
@@ -178,6 +187,14 @@ impl Frame<'_, '_> {
             Self::Received(frame, Leave::Bare) => frame.len() - TAG_LEN,
             Self::Received(frame, Leave::Tagged(_)) if tag_of(frame.head()).is_none() => frame.len() + TAG_LEN,
             Self::Received(frame, _) => frame.len(),
+        }
+    }
+
+    /// Its first bytes, and all of a frame that is not merged.
+    fn head(&self) -> &[u8] {
+        match self {
+            Self::Whole(bytes) => bytes,
+            Self::Received(frame, _) => frame.head(),
         }
     }
 

@@ -21,6 +21,8 @@ pub struct GuestCounters {
     pub spoofed: u64,
     /// Refused: a VLAN that is not the interface's.
     pub vlan: u64,
+    /// Refused: of an EtherType that is the adapter's own.
+    pub reserved: u64,
     /// Refused: shorter than an Ethernet header.
     pub too_short: u64,
     /// Refused: longer than any frame.
@@ -57,7 +59,7 @@ impl GuestCounters {
     /// Frames that its program sent and that were refused.
     #[must_use]
     pub fn refused(&self) -> u64 {
-        self.spoofed + self.vlan + self.too_short + self.too_long + self.broken + self.left
+        self.spoofed + self.vlan + self.reserved + self.too_short + self.too_long + self.broken + self.left
     }
 
     /// Frames for the interface that did not get into its program's ring.
@@ -71,6 +73,7 @@ impl GuestCounters {
         let rows = [
             ("tx.spoofed", self.spoofed),
             ("tx.vlan", self.vlan),
+            ("tx.reserved", self.reserved),
             ("tx.too_short", self.too_short),
             ("tx.too_long", self.too_long),
             ("tx.broken", self.broken),

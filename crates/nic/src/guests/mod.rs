@@ -11,6 +11,7 @@
 mod into;
 mod ledger;
 mod out;
+mod own;
 mod policy;
 mod words;
 
@@ -235,6 +236,12 @@ impl Guests {
         self.live.iter().copied()
     }
 
+    /// The receive half of the first queue, which sees each change of the link.
+    #[must_use]
+    pub fn first_rx(&self) -> &NicRx {
+        &self.rx[0]
+    }
+
     /// State of the port's link.
     #[must_use]
     pub fn link(&self) -> Link {
@@ -249,7 +256,7 @@ impl Guests {
             let report = InterfaceReport {
                 interface: vi,
                 exists: place.exists,
-                present: place.seat.is_some(),
+                present: place.seat.is_some() || self.desk.own.as_ref().is_some_and(|own| own.interface == vi),
                 count: place.count,
                 nic,
                 fate: place.fate(),
@@ -272,6 +279,10 @@ impl Guests {
         let in_ring = self.tx.port().ring.outstanding().into();
         UplinkReport { sent, missed, given_out: self.control.ledger(), in_ring }
     }
+}
+
+fn refuse<T>(why: String) -> Result<T, NicError> {
+    Err(NicError::Parameter(why))
 }
 
 /// A program at an interface.

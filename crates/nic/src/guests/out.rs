@@ -116,6 +116,9 @@ impl Guests {
         if place.policy.spoof_check && !place.own.iter().any(|own| frame[6..12] == own[..]) {
             return refuse(|count| &mut count.spoofed);
         }
+        if self.desk.own.as_ref().is_some_and(|own| own.names(frame)) {
+            return refuse(|count| &mut count.reserved);
+        }
         // A tag in the metadata would go past the check; an adapter for programs has no VLAN_HWTAGGING.
         let tag = tag_of(frame);
         let Some(vid) = place.policy.vlans.enter(tag).filter(|_| meta.is_none_or(|meta| meta.vlan_tci == 0)) else {

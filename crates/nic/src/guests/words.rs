@@ -1,6 +1,6 @@
 //! Interfaces that come, go and are changed, in the words of `linerate nic vi`.
 
-use super::Guests;
+use super::{Guests, refuse};
 use crate::adapter::{MAX_INTERFACES, NicError, PARAMETERS, ViSettings};
 use linerate_port::switch::Vlans;
 use linerate_text::short;
@@ -18,10 +18,10 @@ pub fn setting_of(word: &str) -> &str {
 }
 
 impl Guests {
-    /// True if there is this interface.
+    /// True if there is this interface, for programs.
     #[must_use]
     pub fn exists(&self, vi: usize) -> bool {
-        self.desk.places.get(vi).is_some_and(|place| place.exists)
+        self.not_own(vi).is_ok() && self.desk.places.get(vi).is_some_and(|place| place.exists)
     }
 
     /// Adds an interface, changed as the words say: flags and `NAME=VALUE`.
@@ -32,6 +32,7 @@ impl Guests {
         if vi >= MAX_INTERFACES {
             return Err(NicError::NoInterface(vi, MAX_INTERFACES));
         }
+        self.not_own(vi)?;
         if self.exists(vi) {
             return refuse(format!("virtual interface {vi} is there already; change it with `linerate nic vi set`"));
         }
@@ -62,7 +63,17 @@ impl Guests {
         Ok(())
     }
 
+    fn not_own(&self, vi: usize) -> Result<(), NicError> {
+        match &self.desk.own {
+            Some(own) if own.interface == vi => {
+                refuse(format!("virtual interface {vi} is the adapter's own: choose another"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn known(&self, vi: usize) -> Result<(), NicError> {
+        self.not_own(vi)?;
         if self.exists(vi) {
             return Ok(());
         }
@@ -134,10 +145,6 @@ impl Guests {
     }
 }
 
-fn refuse<T>(why: String) -> Result<T, NicError> {
-    Err(NicError::Parameter(why))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +207,29 @@ mod tests {
             assert_eq!(guests.policy(2).vlans.to_string(), "7", "{text}");
         }
         assert!(guests.add(2, &[]).is_err() && guests.add(128, &[]).is_err() && guests.remove(3).is_err());
+    }
+
+    #[test]
+    fn the_adapters_own_interface_is_not_for_programs() {
+        let lldp = linerate_wire::EtherType::LLDP;
+        let mut guests = guests();
+        assert!(!guests.send_own(&[0; 60]), "there is none");
+        guests.keep(127, &[lldp], &[[1, 0x80, 0xc2, 0, 0, 0xe]]).unwrap();
+        guests.add(1, &[]).unwrap();
+        assert_eq!(guests.grants().iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["vi1"]);
+        for refused in [guests.add(127, &[]), guests.set(127, &[]), guests.remove(127), guests.keep(1, &[lldp], &[])] {
+            let line = refused.unwrap_err().to_string();
+            assert!(line.starts_with("virtual interface ") && !line.contains('\n'), "{line}");
+        }
+        assert!(guests.send_own(&[0; 60]));
+        guests.poll(0);
+        let own = guests.reports().into_iter().find(|report| report.interface == 127).unwrap();
+        assert_eq!((own.present, own.count.to_port), (true, 1));
+        assert_eq!(
+            own.nic.of(crate::adapter::Count::TxFrames),
+            1,
+            "the first frame is not dropped as of an interface that is down"
+        );
     }
 
     #[test]

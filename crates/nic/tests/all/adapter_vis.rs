@@ -364,6 +364,24 @@ fn strict_classes_go_first_and_others_have_their_shares_whatever_the_frames() {
     }
 }
 
+/// A protocol of the link itself gets through where its interface's class does not.
+#[test]
+fn what_is_sent_first_waits_for_no_class() {
+    let mut nic = Nic::new(open("null:").unwrap(), &many(2)).unwrap();
+    let mut queue = nic.take(0).unwrap();
+    let control = nic.control();
+    control.set_parameter(0, "tx.class_weights", "rest,strict").unwrap();
+    control.set_parameter(1, "tx.priority", "7").unwrap();
+    queue.tx.sync(0);
+    while queue.tx.send(1, &[1; 60], &[], None) {}
+    assert!(!queue.tx.send_first(0, &[1; 60]), "there is no room");
+    queue.tx.sync(1);
+    assert!(!queue.tx.send(0, &[1; 60], &[], None), "the strict class waits");
+    assert!(queue.tx.send_first(0, &[1; 60]));
+    queue.tx.sync(2);
+    assert_eq!(control.counters(0).unwrap().of(Count::TxFrames), 1);
+}
+
 /// An interface that found no room, and then has nothing more to send, is waited for a moment only.
 #[test]
 fn an_interface_that_fell_silent_holds_up_nobody() {

@@ -1,10 +1,9 @@
 //! State of a port as a JSON document.
 
-use linerate_dcb::{Application, Classes, Counters, Neighbour, Off, Selection, Settings, Table};
-use linerate_port::Link;
-use linerate_rt::dcb::DcbNode;
+use linerate_dcb::{Application, Classes, Counters, Dcb, Neighbour, Off, Selection, Settings, Table};
+use linerate_port::{Info, Link};
 use linerate_rt::monotonic_ns;
-use linerate_wire::Priority;
+use linerate_wire::{MacAddr, Priority};
 use serde_json::{Map, Value, json};
 
 /// All that a document is made of, taken between two turns of the port.
@@ -21,13 +20,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(node: &DcbNode) -> Self {
-        let (info, dcb) = (node.line().info(), node.dcb());
+    pub(super) fn of(dcb: &Dcb, info: &Info, mac: MacAddr, link: Link) -> Self {
         Self {
             port: info.name.clone(),
             path: info.path.clone(),
-            mac: node.mac().to_string(),
-            link: node.line().link(),
+            mac: mac.to_string(),
+            link,
             settings: dcb.settings().clone(),
             table: dcb.operative().clone(),
             neighbours: dcb.neighbours().to_vec(),

@@ -1,8 +1,47 @@
 //! Settings in the words of iproute2's `dcb`.
 
+use crate::commands::shared::one_of;
 use crate::trouble::Trouble;
-use linerate_dcb::{Application, Classes, Selection, Selector};
+use clap::Args;
+use linerate_dcb::{Application, Classes, Dcbx, Selection, Selector, Settings};
 use linerate_wire::Priority;
+
+/// Local settings.
+#[derive(Args, PartialEq, Eq, Default)]
+pub(in crate::commands) struct Words {
+    /// Traffic classes, as iproute2's `dcb ets` has them: prio-tc 0:0 3:1, tc-tsa 0:ets 1:ets (or strict), tc-bw 0:50 1:50; `all`
+    /// stands for each number. Without these all priorities are of class 0, and each class is strict. They are recommended
+    /// to the neighbour too.
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    ets: Vec<String>,
+    /// Lossless priorities: prio 3, or as iproute2's `dcb pfc` has them, prio-pfc 3:on.
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    pfc: Vec<String>,
+    /// Priorities of applications, as iproute2's `dcb app` has them: ethtype 0x8906:3, stream-port 3260:4, dgram-port, port,
+    /// dscp, default 0.
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    app: Vec<String>,
+    /// Precedence of the neighbour's settings over these; without it, no.
+    #[arg(long, value_name = "yes|no", action = clap::ArgAction::Set, value_parser = one_of([("yes", true), ("no", false)]))]
+    willing: Option<bool>,
+    /// Version of DCBX: auto, as without it, is ieee, and cee as long as the neighbour speaks that alone.
+    #[arg(long, value_name = "VERSION", value_parser = one_of([("auto", Dcbx::Auto), ("ieee", Dcbx::Ieee), ("cee", Dcbx::Cee)]))]
+    dcbx: Option<Dcbx>,
+}
+
+impl Words {
+    pub(in crate::commands) fn settings(&self) -> Result<Settings, Trouble> {
+        let classes = classes(&self.ets)?;
+        Ok(Settings {
+            classes: classes.unwrap_or_default(),
+            recommendation: classes,
+            pfc: lossless(&self.pfc)?,
+            applications: applications(&self.app)?,
+            willing: self.willing.unwrap_or_default(),
+            dcbx: self.dcbx.unwrap_or_default(),
+        })
+    }
+}
 
 /// Lists of words, each behind a word that says what they are.
 fn lists<'a>(flag: &str, words: &'a [String], known: &[&str]) -> Result<Vec<(&'a str, &'a str)>, Trouble> {
@@ -42,7 +81,7 @@ fn number(text: &str) -> Option<u16> {
 }
 
 /// `--ets`; none if nothing is said.
-pub(super) fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
+fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
     let (mut classes, mut shares) = (Classes::default(), [None; 8]);
     for (list, word) in lists("--ets", words, &["prio-tc", "tc-tsa", "tc-bw"])? {
         let (of, value) = pair("--ets", word)?;
@@ -73,7 +112,7 @@ pub(super) fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
 }
 
 /// `--pfc`: a bit for each lossless priority.
-pub(super) fn lossless(words: &[String]) -> Result<u8, Trouble> {
+fn lossless(words: &[String]) -> Result<u8, Trouble> {
     let mut pfc = 0;
     for (list, word) in lists("--pfc", words, &["prio", "prio-pfc"])? {
         let (of, value) = if list == "prio" { (word, "on") } else { word.split_once(':').unwrap_or((word, "")) };
@@ -90,7 +129,7 @@ pub(super) fn lossless(words: &[String]) -> Result<u8, Trouble> {
 }
 
 /// `--app`.
-pub(super) fn applications(words: &[String]) -> Result<Vec<Application>, Trouble> {
+fn applications(words: &[String]) -> Result<Vec<Application>, Trouble> {
     const KNOWN: [(&str, &str, Option<Selector>, u16); 6] = [
         ("ethtype", "ethtype-prio", Some(Selector::EtherType), u16::MAX),
         ("stream-port", "stream-port-prio", Some(Selector::Stream), u16::MAX),

@@ -1,6 +1,7 @@
 //! `linerate nic up`.
 
-use super::super::shared::{confine, ended, stop_at_signals, wait};
+use super::super::dcb;
+use super::super::shared::{confine, ended, port_name, stop_at_signals, wait};
 use super::{asked, guests};
 use crate::print;
 use crate::trouble::Trouble;
@@ -11,7 +12,8 @@ use linerate_load::vis::{AdapterJob, serve};
 use linerate_nic::{ClassTable, GuestLedger, MAX_INTERFACES, Saved, adapter_for_guests};
 use linerate_port::switch::Listener;
 use linerate_rt::control::{Server, callee};
-use linerate_rt::{WaitMode, raise_descriptors};
+use linerate_rt::dcb::SharedDcb;
+use linerate_rt::{WaitMode, monotonic_ns, raise_descriptors};
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
@@ -28,6 +30,13 @@ pub(super) struct Up {
     /// within a class.
     #[arg(long, value_name = "WEIGHTS")]
     class_weights: Option<ClassTable>,
+    /// Negotiate the traffic classes with the neighbour (LLDP and DCBX, as linerate dcb up does, with its options), and serve
+    /// interfaces by those that are operative: an interface's tx.priority chooses its class. Interface 127 is the
+    /// adapter's own then, and no program may speak LLDP. Lossless priorities are negotiated and not obeyed.
+    #[arg(long, conflicts_with = "class_weights")]
+    dcb: bool,
+    #[command(flatten)]
+    words: dcb::Words,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -40,6 +49,10 @@ pub(super) struct Up {
 }
 
 pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
+    if !arguments.dcb && arguments.words != dcb::Words::default() {
+        return Err(Trouble::usage("--ets, --pfc, --app, --willing and --dcbx are for --dcb: give it, too"));
+    }
+    let settings = arguments.words.settings()?;
     let (name, remark) = resolve(&arguments.i);
     let [spec] = &forwarded(&[name])?[..] else { return Err(Trouble::usage("-i: no port; give one")) };
     let key = spec.key();
@@ -56,6 +69,7 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     let control = nic.control();
     arguments.class_weights.iter().for_each(|classes| control.set_classes(*classes));
     let mut guests = asked::guests(&mut nic)?;
+    let agent = if arguments.dcb { Some(SharedDcb::new(&mut guests, settings, monotonic_ns())?) } else { None };
     asked::apply_saved(&mut guests, &Saved::load()?, &key)?;
     let several = usize::try_from(arguments.vis.unwrap_or(0)).unwrap_or(0);
     for vi in 0..several {
@@ -69,20 +83,28 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     if let Err(e) = &listens {
         output.remark("main", 90, &format!("linerate nic vi and filter cannot reach this adapter: {e}"));
     }
+    let shown = if arguments.dcb { dcb::shown(&port_name(&arguments.i), callee.caller()) } else { None };
     confine(&[]);
-    let mut job = AdapterJob { guests, listener };
+    let mut job = AdapterJob { guests, listener, dcb: agent };
     job.change(|_| ());
     output.remark("main", 100, &format!("adapter runs on {key}; open its interfaces as {key}/viN"));
+    job.dcb.iter().for_each(|dcb| {
+        output.remark("dcb", 100, &format!("{}: {}", dcb.mac(), dcb.dcb().operative()));
+    });
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut links = Links::default();
     serve(&mut job, Some(&callee), arguments.seconds, arguments.wait, &stop, &mut |job| {
         if let Some(line) = links.change(&key, job.guests.link()) {
             output.remark("main", 110, &line);
         }
+        while let Some(event) = job.dcb.as_mut().and_then(|dcb| dcb.dcb_mut().poll_event()) {
+            output.remark("dcb", 110, &event.to_string());
+        }
         if live {
             output.line(&guests::table(&job.guests.reports()));
         }
     });
+    drop(shown);
     let (reports, uplink) = (job.guests.reports(), job.guests.uplink());
     let ledger = GuestLedger::of(&reports, &uplink);
     output.line(&guests::table(&reports));
