@@ -258,6 +258,7 @@ fn weight(selection: Selection) -> i64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::cast_possible_truncation, reason = "small numbers")]
 mod tests {
     use super::*;
     use linerate_wire::Priority;

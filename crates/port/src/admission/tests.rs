@@ -146,7 +146,7 @@ fn is_let_be(mut admit: impl FnMut() -> (Ticket, Option<Ticket>), mut away: usiz
 
 /// Per cent of clients that are let be, each at a door whose share is taken: where one drawn by lot gives way, and where it were the
 /// oldest.
-fn let_be(away: usize) -> [usize; 2] {
+fn let_be(away: usize) -> [u64; 2] {
     const TRIES: u64 = 1000;
     let share = Limits::new(16).share;
     let by_lot = |seed: &u64| {
@@ -170,7 +170,7 @@ fn let_be(away: usize) -> [usize; 2] {
         (0..share).map(|_| admit()).for_each(|_| {});
         is_let_be(admit, away)
     };
-    let per_cent = |count: usize| count * 100 / TRIES as usize;
+    let per_cent = |count: usize| count as u64 * 100 / TRIES;
     [per_cent((0..TRIES).filter(by_lot).count()), per_cent((0..TRIES).filter(by_age).count())]
 }
 
