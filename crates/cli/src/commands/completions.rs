@@ -21,7 +21,7 @@ pub(super) const COMMAND: Command = Command::by_clap("completions", Arguments::c
 
 /// Print a completion script for a shell: of commands, options, ports, interfaces, settings, switches and runs.
 ///
-/// It completes the names of the programs that links to linerate stand in for (iperf3, pkt-gen …), too.
+/// It completes the names of the programs that links to linerate stand in for, such as iperf3 and pkt-gen, too.
 #[derive(Parser)]
 #[command(after_help = EXAMPLES)]
 struct Arguments {

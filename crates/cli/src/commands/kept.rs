@@ -54,7 +54,7 @@ impl Db {
     /// folder is named needs none.
     pub(super) fn ready(&self) -> Result<(), Trouble> {
         let Ok(path) = self.path() else { return Ok(()) };
-        Index::open(&path).and_then(|index| index.has_room()).map_err(failed)
+        Index::ready(&path).map_err(failed)
     }
 
     /// Adds a run whose files are written.

@@ -86,13 +86,16 @@ impl Index {
         &self.path
     }
 
-    /// Looks whether there is room for one more run.
+    /// Looks whether a run can be added: a database that is there can be opened to write, and there is room. None is made.
     ///
     /// # Errors
-    /// [`IndexError::Full`].
-    pub fn has_room(&self) -> Result<(), IndexError> {
-        let place = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        store::room_beside(&place).map_err(|_| IndexError::Full { path: self.path.clone() })
+    /// [`IndexError`].
+    pub fn ready(path: &Path) -> Result<(), IndexError> {
+        if path.exists() {
+            Self::open(path)?;
+        }
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.into());
+        store::room_beside(&place).map_err(|_| IndexError::Full { path: path.into() })
     }
 
     /// Adds a run, or replaces its earlier entry: a run is known by its id and start. `folder` is the folder that holds
