@@ -24,7 +24,7 @@ pub const WORKLOADS: &[Workload] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::command_line;
+    use crate::parameters::command_line;
     use linerate_result::{Parameter, Parameters, parameters};
     use linerate_rt::Stop;
 

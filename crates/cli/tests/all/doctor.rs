@@ -192,7 +192,7 @@ const FAULTS: &[(&str, &str, bool, &str)] = &[
     ),
     ("veth-checksums", "left", false, "true"),
     ("xdp-copy", "left", false, "true"),
-    ("asymmetric-route", "left", false, SAME_SUBNET),
+    ("asymmetric-route", "left", true, SAME_SUBNET),
     ("asymmetric-route", "right", true, "sysctl -qw net.ipv4.conf.all.rp_filter=1; ip addr add 10.0.0.3/24 dev right"),
     (
         "module-options",
@@ -319,7 +319,6 @@ fn what_is_typed_as_told_mends_it() {
         ("tso", "ethtool -K left tso off"),
         ("gso", "ethtool -K left gso off"),
         ("one-queue", "ethtool -L left rx 1 tx 1"),
-        ("shaped", "tc qdisc add dev left root netem delay 1ms"),
         ("tcp-options", "sysctl -qw net.ipv4.tcp_sack=0"),
         ("buffers-tcp", "sysctl -qw net.ipv4.tcp_rmem='4096 65536 65536'"),
         ("mtu-of-lower", "ip link set right mtu 9000"),

@@ -1,7 +1,8 @@
 //! FCoE's row in the table of workloads.
 
 use super::{Measured, Medium, Mix, Setup, Wire, measure};
-use crate::workload::{Job, ParameterRow, Workload, count, word};
+use crate::parameters::{count, word};
+use crate::workload::{Job, ParameterRow, Workload};
 use linerate_result::{Parameters, PortUsed, Repeat, Summary, Test, Unit};
 use linerate_rt::{Stop, WaitMode, cpus};
 use std::time::Duration;

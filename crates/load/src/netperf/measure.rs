@@ -6,7 +6,7 @@ use super::figures::{Figures, Outcome};
 use super::server::Server;
 use super::settings::Settings;
 use crate::socket::{Pair, Uplink};
-use crate::together::Turn;
+use crate::turn::Turn;
 use linerate_rt::Stop;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -2,7 +2,8 @@
 
 use super::flags::PROGRAM;
 use super::{Command, Config, Output, run};
-use crate::workload::{Job, ParameterRow, Workload, command_line, nothing_needed};
+use crate::parameters::command_line;
+use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
 use linerate_rt::Stop;
 use std::sync::Arc;

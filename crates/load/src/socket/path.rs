@@ -2,7 +2,7 @@
 //! that is there.
 
 use super::{Pair, Uplink, Via, peer};
-use crate::workload::{count, word};
+use crate::parameters::{count, word};
 use linerate_result::{Parameters, PortUsed};
 use std::net::SocketAddr;
 

@@ -8,7 +8,7 @@ use super::settings::Settings;
 use super::{SPEAKER, client, server};
 use crate::Output;
 use crate::socket::{Pair, Place, Site};
-use crate::together::Turn;
+use crate::turn::Turn;
 use linerate_result::Connection;
 use linerate_rt::Stop;
 use std::io;

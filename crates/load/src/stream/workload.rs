@@ -2,10 +2,12 @@
 
 use super::measure::{Measured, ask, measure};
 use super::settings::{BLOCK, DATAGRAM, Direction, LEAST_DATAGRAM, STREAMS, Settings, TIME, Transport, WINDOW};
+use crate::parameters::count;
 use crate::socket::{Ends, Path, Via, Wire};
-use crate::together::{Turn, fairness};
+use crate::together::fairness;
+use crate::turn::Turn;
 use crate::validity::sent_again;
-use crate::workload::{Job, ParameterRow, Workload, count, nothing_needed};
+use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
 

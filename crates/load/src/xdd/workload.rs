@@ -2,7 +2,8 @@
 
 use super::flags::PROGRAM;
 use super::{Command, Config, Refusal, Streams, engine, run};
-use crate::workload::{Job, ParameterRow, Workload, command_line, nothing_needed};
+use crate::parameters::command_line;
+use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Parameters, Unit};
 use linerate_rt::Stop;
 

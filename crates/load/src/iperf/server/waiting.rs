@@ -46,10 +46,9 @@ impl Waiting {
         self.count == 0
     }
 
-    /// Has a datagram wait, in place of another one where as many wait as may. One that says an end, or has no number, begins
-    /// nothing.
+    /// Has a datagram wait, in place of another one where as many wait as may. One that has no number is no datagram of a test.
     pub(super) fn add(&mut self, knock: Knock) {
-        if knock.early.datagram.number < 1 {
+        if knock.early.datagram.number == 0 {
             return;
         }
         self.number += 1;
@@ -66,7 +65,7 @@ impl Waiting {
     }
 
     /// Takes the datagram whose session is to begin next. What is late of a session that has begun is lost to it, and begins no
-    /// other one.
+    /// other one; nor does what says an end, which may come with all before it.
     pub(super) fn next(&mut self, now: u64) -> Option<Knock> {
         while let Some((_, from)) = self.begun.pop_front_if(|(at, _)| now.saturating_sub(*at) >= LATE) {
             self.change(from, |of| of.begun -= 1);
@@ -77,7 +76,8 @@ impl Waiting {
             let (_, knock) = self.origins.get_mut(&origin)?.knocks.pop_front()?;
             self.count -= 1;
             self.change(knock.from, |_| {});
-            if knock.early.datagram.number == 1 || !self.begun.iter().any(|(_, from)| *from == knock.from) {
+            let number = knock.early.datagram.number;
+            if number == 1 || number > 1 && !self.begun.iter().any(|(_, from)| *from == knock.from) {
                 return Some(knock);
             }
         }
@@ -161,8 +161,13 @@ mod tests {
         let mut waiting = Waiting::default();
         let from = "10.0.0.1:7";
         [0, -5].into_iter().for_each(|number| waiting.add(knock(from, number)));
-        assert!(waiting.is_empty());
-        waiting.begun(0, from.parse().unwrap());
+        assert!(waiting.next(0).is_none() && waiting.is_empty());
+        // All of a short test may come before its session has begun.
+        [1, 2, -2].into_iter().for_each(|number| waiting.add(knock(from, number)));
+        assert_eq!(waiting.next(0).unwrap().early.datagram.number, 1);
+        let early: Vec<i64> =
+            waiting.begun(0, from.parse().unwrap()).iter().map(|early| early.datagram.number).collect();
+        assert_eq!(early, [2, -2]);
         waiting.add(knock(from, 5));
         assert!(waiting.next(LATE - 1).is_none() && waiting.is_empty());
         waiting.add(knock(from, 1));

@@ -2,7 +2,7 @@
 
 use super::Report;
 use crate::stream::figures::{Figure, StreamInfo, Subject, Summary};
-use crate::together::Turn;
+use crate::turn::Turn;
 use linerate_rt::Stop;
 
 pub(in crate::stream) struct Kept<'a> {

@@ -146,6 +146,10 @@ impl Session<'_> {
         ) = &measured
         {
             self.control.refuse(fault);
+            if let Fault::TotalRate = fault {
+                // It is sending: streams that were closed before it has read this would be its error.
+                let _ = self.control.state(ANSWERS);
+            }
         }
         measured?;
         self.exchange(&settings, &run, cpu)
