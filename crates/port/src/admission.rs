@@ -3,22 +3,19 @@
 //!
 //! A client *proves* itself by what costs it something: data that come or go, a request. Its proof holds for [`Limits::quiet`] from
 //! the last one on, and as long it is not ended for another client. When one comes and no place is free, one that has never
-//! proved itself gives way: one of the origin that has the most of them, drawn by lot. Where all have, it is one whose proof has lapsed, of
+//! proved itself gives way: the oldest of the origin that has the most of them. Where all have, it is one whose proof has lapsed, of
 //! the origin with the most of these. An origin has three quarters of the places at most, so that there are some for others.
 //!
 //! Clients may weigh something besides, by what they announce ([`Admission::weigh`]). The same holds for the weight of all, except
 //! that of an origin's the heaviest gives way first.
 //!
-//! A client whose own address is that of others who come again at once is not told apart from them, and may have to give way before
-//! it can prove itself. By lot that has a chance which falls with their number; were it the oldest that goes, they would only have to
-//! be as many as there are places, within the time that it takes to prove oneself, and nobody else would ever get in.
+//! A client whose own address is that of others who come again at once may have to give way before it can prove itself: they are
+//! not told apart.
 //!
 //! Out of scope: time limits of a client whose place nobody else needs; they are its protocol's.
 
-use crate::random::random;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 use thiserror::Error;
@@ -78,7 +75,7 @@ const fn share(of: usize) -> usize {
 }
 
 /// A client that was let in: numbers are never used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
 /// Nobody has to give way to the client.
@@ -107,8 +104,6 @@ struct Held {
 pub struct Admission {
     limits: Limits,
     last: u64,
-    /// Secret of the lots, and the number of those who were told to leave: each time lots are drawn anew.
-    lots: (u64, u64),
     /// Those that have not left, the oldest first.
     held: BTreeMap<Ticket, Held>,
 }
@@ -116,8 +111,8 @@ pub struct Admission {
 impl Admission {
     /// A door without clients.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
-        Self { limits, last: 0, lots: (random(), 0), held: BTreeMap::new() }
+    pub const fn new(limits: Limits) -> Self {
+        Self { limits, last: 0, held: BTreeMap::new() }
     }
 
     /// Lets a client in, and tells who has to leave for it: that one counts until it [has](Self::leave), but has no place. `now`
@@ -220,7 +215,6 @@ impl Admission {
     }
 
     fn dismiss(&mut self, of: Ticket) {
-        self.lots.1 += 1;
         if let Some(held) = self.held.get_mut(&of) {
             held.leaves = true;
         }
@@ -241,15 +235,9 @@ impl Admission {
         all().for_each(|(_, one)| *sums.entry((one.origin, one.proved.is_none())).or_default() += has(one));
         let alike = |one: &Held| sums.get(&(one.origin, one.proved.is_none())).copied();
         let first = all().max_by_key(|(ticket, one)| {
-            (one.proved.is_none(), alike(one), has(one), Reverse(one.proved), self.lot(**ticket))
+            (one.proved.is_none(), alike(one), has(one), Reverse(one.proved), Reverse(**ticket))
         });
         first.map(|(ticket, _)| *ticket)
-    }
-
-    fn lot(&self, of: Ticket) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.lots, of).hash(&mut hasher);
-        hasher.finish()
     }
 }
 

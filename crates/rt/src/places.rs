@@ -185,7 +185,7 @@ mod tests {
         assert!(matches!(from(4), Err(NoPlace::Crowded(Crowded::Full(2)))));
         drop((moves, late));
         let held = [5, 6, 7].map(|n| from(n).unwrap());
-        assert_eq!((places.count(), held.iter().filter(|one| one.gives_way()).count()), (4, 1));
+        assert_eq!((places.count(), held[0].gives_way()), (4, true));
         // As many are to end as there are places: the next one waits, and is let in as soon as one of them has left.
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| from(8));
