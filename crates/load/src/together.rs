@@ -98,7 +98,7 @@ fn idle(asked: &[Asked<'_>], seconds: u64) -> Vec<(usize, &'static Workload, Par
 /// latency are measured for so many seconds without the others before.
 ///
 /// # Errors
-/// What one of them cannot do, or not beside the others, with the mend.
+/// A thing that one of them cannot do, or not beside the others, with the mend.
 pub fn describe(asked: &[Asked<'_>], quiet: u64) -> Result<String, String> {
     let all = ready(asked)?;
     let idle = idle(asked, quiet);

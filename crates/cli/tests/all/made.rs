@@ -45,7 +45,7 @@ fn bash_completes_commands_subcommands_options_and_values() {
     }
 }
 
-/// What bash offers in place of the last word, with linerate and the data of a directory; words are broken as bash breaks them.
+/// Words that bash offers in place of the last word, with linerate and the data of a directory; words are broken as bash breaks them.
 fn completed(script: &Path, home: &Path, typed: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in typed.split(' ') {

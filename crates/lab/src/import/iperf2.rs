@@ -59,7 +59,7 @@ impl Stream {
     }
 }
 
-/// What a heading tells of the connections that a client opens, or of those to a server's port.
+/// Settings that a heading tells of the connections that a client opens, or of those to a server's port.
 #[derive(Clone, Default)]
 struct Heading {
     protocol: Option<&'static str>,

@@ -182,7 +182,7 @@ mod tests {
         assert!(crate::text::render(&run, false, 80).contains("Up parallel"));
     }
 
-    /// What was measured at one time is a line of its own: it is kept whole, or measured again.
+    /// Measurements of one time are a line of their own: they are kept whole, or measured again.
     #[test]
     fn a_measurement_that_was_cut_short_is_made_again() {
         let dir = tempfile::tempdir().unwrap();

@@ -59,7 +59,7 @@ struct WrittenBeside {
     axes: BTreeMap<Spanned<String>, Vec<Parameter>>,
 }
 
-/// What a test and a workload beside it are written with.
+/// Keys that a test and a workload beside it are written with.
 struct Asks<'a> {
     workload: &'static Workload,
     /// Its name, given or made of the workload's.

@@ -107,7 +107,7 @@ fn what_is_not_read_of_a_list_is_named() {
     assert_eq!(run.tests.len(), 2, "a size is a condition: {:?}", figures(&run));
 }
 
-/// What cannot be proven is passed over beside what can, and nothing behind it is taken for a repeat.
+/// Results that cannot be proven are passed over beside those that can, and nothing behind it is taken for a repeat.
 #[test]
 fn a_result_without_proof_is_named_and_the_others_are_read() {
     let whole = file("npresults.txt").text;

@@ -11,7 +11,7 @@
 //! Sending looks at the interface's credit, and at who goes before it. What a class has sent is found out when one of its
 //! interfaces has no credit left; so a class may exceed its own by what its interfaces have, and the debt is paid.
 //!
-//! Who was refused is expected to come back for some time, as a thread takes a while to wake up. It is not once it is known to
+//! A source that was refused is expected to come back for some time, as a thread takes a while to wake up. It is not once it is known to
 //! have nothing more and the ring has run dry, as the link would stand still for nothing; one of a strict class not when a
 //! frame of it gets through.
 
@@ -605,7 +605,7 @@ mod tests {
         assert!(share.take(0, 60), "it waits for its rate, not for room");
     }
 
-    /// Who is known to have nothing is waited for as long as the link has something to send; who may only be late, for a while.
+    /// A source that is known to have nothing is waited for as long as the link has something to send; one that may only be late, for a while.
     #[test]
     fn nobody_waits_for_who_has_nothing_at_a_ring_that_has_run_dry() {
         let mut share = several(&[1, 1], &[(0, 1), (7, 1)]);

@@ -115,7 +115,7 @@ impl NicTx {
     /// Flags switched on for an interface, as of the last sync.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use]
     pub fn flags(&self, vi: usize) -> Flags {
         self.settings.vis[vi].flags.enabled()
@@ -124,7 +124,7 @@ impl NicTx {
     /// Largest payload of an interface's frames, as of the last sync.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use]
     pub fn mtu(&self, vi: usize) -> usize {
         self.settings.vis[vi].mtu
@@ -134,7 +134,7 @@ impl NicTx {
     /// its rate does not hinder it.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use]
     pub fn due(&self, vi: usize) -> Option<u64> {
         let due = self.shared.buckets[vi].due(self.vis[vi].cap?);
@@ -145,7 +145,7 @@ impl NicTx {
     /// cannot tell says nothing, and is waited for a while after each refusal.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[inline]
     pub fn drained(&mut self, vi: usize) {
         debug_assert!(vi < self.vis.len());
@@ -164,7 +164,7 @@ impl NicTx {
     /// leave together.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use]
     pub fn slack(&self, vi: usize) -> u64 {
         self.vis[vi].cap.map_or(0, Cap::slack)
@@ -174,7 +174,7 @@ impl NicTx {
     /// rate does not allow them now.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use = "false means that the frame has to wait"]
     pub fn spend(&mut self, vi: usize, len: usize) -> bool {
         let Some(cap) = self.vis[vi].cap else { return true };
@@ -237,7 +237,7 @@ impl NicTx {
     /// as it is given, and the field holds the pseudo-header's sum), segmentation, and a VLAN tag to put in.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[inline]
     #[must_use = "false means that nothing was sent"]
     pub fn send(&mut self, vi: usize, head: &[u8], body: &[&[u8]], request: Option<Meta>) -> bool {
@@ -257,7 +257,7 @@ impl NicTx {
     /// interface that is capped or down, is sent as any other.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use = "false means that nothing was sent"]
     pub fn send_first(&mut self, vi: usize, frame: &[u8]) -> bool {
         if frame.len().wrapping_sub(ETHERNET) >= self.vis[vi].quick {
@@ -294,7 +294,7 @@ impl NicTx {
     /// or it is not this interface's turn.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[must_use = "false means that nothing was sent"]
     pub fn send_prepared(&mut self, vi: usize, headers: &Prepared, body: &[&[u8]], gso_size: u16) -> bool {
         if !self.settings.vis[vi].up {
@@ -317,7 +317,7 @@ impl NicTx {
     /// because the interface is down or capped.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[inline]
     #[must_use]
     pub fn single(&self, vi: usize) -> usize {
@@ -335,7 +335,7 @@ impl NicTx {
     /// is not such a frame: `fill` has not been called then.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[inline]
     #[must_use = "false means that nothing was sent"]
     pub fn frame(&mut self, vi: usize, len: usize, request: Option<Meta>, fill: impl FnOnce(&mut Frame<'_>)) -> bool {
@@ -397,7 +397,7 @@ impl NicTx {
     /// the longest, is too long.
     ///
     /// # Panics
-    /// When there is no such interface.
+    /// There is no such interface.
     #[inline]
     pub fn send_all(&mut self, vi: usize, frames: &mut impl Frames) -> Result<usize, Count> {
         let Some(longest) = frames.next_len() else { return Ok(0) };

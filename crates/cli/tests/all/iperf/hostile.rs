@@ -126,7 +126,7 @@ fn there_are_no_more_sessions_than_there_is_room_for() {
     ended(End::Ours, server);
 }
 
-/// Where there are few descriptors, fewer sessions have all that they need: an honest client is not sent away for want of them.
+/// Sessions are fewer where there are few descriptors, and have all that they need: an honest client is not sent away for want of them.
 #[test]
 fn there_are_no_more_sessions_than_there_are_descriptors_for() {
     let port = port();

@@ -171,7 +171,7 @@ fn a_shaper_is_asked_about_and_never_deleted() {
     assert_eq!(of(&discipline("netem", 0), "shaped"), [(Severity::Warning, "tc qdisc del dev ens2f0 root")]);
 }
 
-/// What ethtool(8) prints of a link of copper.
+/// Output of ethtool(8) for a link of copper.
 fn copper(partner: &str, speed: u32, duplex: &str, agreed: &str) -> Examination {
     let text = format!(
         "# ip -d -s addr\n{}# ethtool -i eth0\ndriver: igb\nbus-info: 0000:01:00.0\n# ethtool eth0\nSettings for eth0:\n\tSupported ports: [ TP ]\n\
@@ -568,7 +568,7 @@ fn interrupts(on: &[usize]) -> Examination {
     ])
 }
 
-/// Where no list of affinity is, the counts of each processor tell where interrupts come.
+/// Without a list of affinity, the counts of each processor tell where interrupts come.
 #[test]
 fn interrupts_are_where_they_were_counted() {
     let one = interrupts(&[2, 2]);
@@ -587,7 +587,7 @@ fn interrupts_on_all_processors_are_a_note() {
     assert_eq!(of(&interrupts(&[0, 2, 2, 3]), "irq-far")[0].0, Severity::Warning);
 }
 
-/// What FreeBSD has by itself is a note, and of a router nothing.
+/// FreeBSD's own settings are a note, and of a router nothing.
 #[test]
 fn buffers_of_freebsds_own_size_are_no_warning() {
     let of_host = |forwards: &str| {
