@@ -140,16 +140,8 @@ pub(crate) fn with_what_is_measured(mut run: RunResult, directory: &Path) -> Run
         return run;
     }
     let made = Store::so_far(directory, &run).unwrap_or_default();
-    let mut points: Vec<(&str, Vec<&Test>)> = Vec::new();
-    for test in &made {
-        match points.iter_mut().find(|(id, _)| *id == test.id) {
-            Some((_, tests)) => tests.push(test),
-            None => points.push((&test.id, vec![test])),
-        }
-    }
-    for (id, tests) in points {
-        let Some(whole) = repeats::merged(&tests) else { continue };
-        match run.tests.iter_mut().find(|test| test.id == id) {
+    for whole in repeats::all(&[&made]) {
+        match run.tests.iter_mut().find(|test| test.id == whole.id) {
             // What the document says of a point it says of as many repeats.
             Some(known) if known.repeats.len() < whole.repeats.len() => *known = whole,
             Some(_) => {}

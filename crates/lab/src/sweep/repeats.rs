@@ -125,10 +125,17 @@ fn width(tests: &[&Test], level: f64) -> Option<f64> {
     Some(200.0 * half / mean.abs()).filter(|width| width.is_finite())
 }
 
-/// Tests of one id in all measurements of a point, for each id in the order of the first measurement.
+/// Tests of one id in all measurements of a point, for each id in the order in which they came first. A measurement may lack some:
+/// workloads that did not run at the same time have no sum.
 fn repeated<'a>(measured: &[&'a [Test]]) -> Vec<Vec<&'a Test>> {
-    let ids = measured.first().into_iter().flat_map(|tests| tests.iter()).map(|test| &test.id);
-    ids.map(|id| measured.iter().filter_map(|tests| tests.iter().find(|test| test.id == *id)).collect()).collect()
+    let mut all: Vec<Vec<&Test>> = Vec::new();
+    for test in measured.iter().copied().flatten() {
+        match all.iter_mut().find(|tests| tests[0].id == test.id) {
+            Some(tests) => tests.push(test),
+            None => all.push(vec![test]),
+        }
+    }
+    all
 }
 
 /// Tests of a point, each of all of its repeats.
@@ -138,7 +145,7 @@ pub(super) fn all(measured: &[&[Test]]) -> Vec<Test> {
 
 /// One test of all repeats of it: values of repeats as they are, medians of further figures and of quantiles, sums of
 /// what was counted, threads and samples one behind the other. What is not a number is the first one's.
-pub(super) fn merged(tests: &[&Test]) -> Option<Test> {
+fn merged(tests: &[&Test]) -> Option<Test> {
     let (first, others) = tests.split_first()?;
     let mut all = (*first).clone();
     if others.is_empty() {
@@ -234,6 +241,17 @@ mod tests {
         ] {
             assert!(Repeats::new(least, most, confidence).is_err(), "{least} {most} {confidence:?}");
         }
+    }
+
+    /// Regression: the sum of workloads that ran apart at first was lost, though they ran at once when they were measured again.
+    #[test]
+    fn what_the_first_measurement_lacks_is_told_of_the_others() {
+        let named = |id: &str, value: f64| Test { id: id.to_owned(), ..test(value, 1.0) };
+        let measured = [vec![named("up", 1.0)], vec![named("up", 3.0), named("sum", 7.0)], vec![named("sum", 9.0)]];
+        let whole = all(&measured.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let told =
+            whole.iter().map(|test| (test.id.as_str(), test.counted().made, test.value.as_ref().unwrap().median));
+        assert_eq!(told.collect::<Vec<_>>(), [("up", 2, 2.0.into()), ("sum", 2, 8.0.into())]);
     }
 
     #[test]

@@ -184,13 +184,15 @@ fn a_host_of_ours_has_the_segments_types_of_service_flow_labels_and_ports_that_a
         let number = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).unwrap();
         for port in ["9000", "9001"] {
             let of: Vec<_> = rows.iter().filter(|row| row[3] == port).collect();
-            assert!(of.len() > 100 && of.iter().any(|row| row[4] == "700"), "{port}: {told}");
+            // How the streams share the bytes is theirs: one may have sent most before the other began.
+            assert!(of.iter().any(|row| row[4] == "700"), "{port}: {told}");
             for row in of {
                 let label = if class == 0 { 0 } else { number(row[2]) };
                 assert_eq!((number(row[class]) & !3, label), (0xb8, 0x12345 * u32::from(class == 1)), "{port}: {told}");
                 assert!(row[5].parse::<u32>().unwrap() <= 700, "{port}: {told}");
             }
         }
+        assert!(rows.len() > (1 << 20) / 700, "{told}");
         // The server's, which has heard of it from the client.
         let acknowledges = |row: &&Vec<&str>| row[3] == "5201" && number(row[class]) == 0xb8 && row[5] == "0";
         assert!(rows.iter().filter(acknowledges).count() > 2, "{told}");
