@@ -18,11 +18,12 @@ fn test_cell(view: &View<'_>, index: usize) -> Cell {
     Cell { text: with_sense(&view.labels[index], &view::unit(&view.run.tests[index])), ..label_cell(view, index) }
 }
 
-/// Place of the test that has what was received of what another one sent.
+/// Place of the test that has what was received of what another one sent, where both have a figure or neither has.
 fn received(run: &RunResult, sent: &Test) -> Option<usize> {
     let id = sent.id.replacen("tx-", "rx-", 1);
-    let is = |test: &Test| test.workload == "rx" && test.id == id && test.value.is_some();
-    run.tests.iter().position(is).filter(|_| sent.workload == "tx" && sent.value.is_some())
+    let alike = |test: &Test| (test.value.is_some(), &test.skipped) == (sent.value.is_some(), &sent.skipped);
+    let is = |test: &Test| test.workload == "rx" && test.id == id && alike(test);
+    run.tests.iter().position(is).filter(|_| sent.workload == "tx")
 }
 
 /// Table of every test's value beside the figure it is first compared with, and its unexplained frames. Points that have a

@@ -11,6 +11,7 @@ pub mod netperf;
 pub mod pktgen;
 pub mod ports;
 pub mod profile;
+pub mod rfc2544;
 mod sequence;
 mod socket;
 pub mod stream;

@@ -18,6 +18,8 @@ pub enum Unit {
     Ns,
     /// Bytes of memory.
     Bytes,
+    /// Number of frames, such as those of a burst.
+    Frames,
     /// Parts of one.
     Ratio,
     PerCent,
@@ -65,6 +67,7 @@ pub static UNITS: &[UnitRow] = &[
     row(Unit::TransactionsPerSecond, "transactions/s", Scale::Decimal { symbol: "trans/s", up_to: 'M' }, true),
     row(Unit::Ns, "ns", Scale::Time, false),
     row(Unit::Bytes, "B", Scale::Memory, false),
+    row(Unit::Frames, "frames", Scale::Decimal { symbol: "frames", up_to: 'M' }, true),
     row(Unit::Ratio, "ratio", Scale::Plain, true),
     row(Unit::PerCent, "%", Scale::Symbol("%"), false),
 ];
@@ -135,6 +138,7 @@ mod tests {
             Unit::TransactionsPerSecond,
             Unit::Ns,
             Unit::Bytes,
+            Unit::Frames,
             Unit::Ratio,
             Unit::PerCent,
         ];

@@ -50,6 +50,9 @@ struct Arguments {
     /// linerate's own stack, over a cable.
     #[arg(long, value_name = "HOW", conflicts_with = "remote", value_parser = one_of(Via::ALL.iter().map(|via| (via.word(), *via))))]
     via: Option<Via>,
+    /// Ports of a preset that measures what is between two (rfc2544): where frames are sent, and where they arrive.
+    #[arg(long, value_names = ["PORT", "PORT"], num_args = 2)]
+    ports: Option<Vec<String>>,
     #[command(flatten)]
     other: OtherMachine,
     /// Leave both interfaces up when their MTU changes.
@@ -159,8 +162,13 @@ fn plan(path: &Path, parsed: &Arguments) -> Result<Plan, Trouble> {
     if parsed.via.is_some() && !preset.has_via() {
         return Err(Trouble::usage(format!("--via: {} has no sockets; leave it out", preset.name)));
     }
+    if parsed.ports.is_some() && !preset.has_ports() {
+        return Err(Trouble::usage(format!("--ports: {} has its own; leave it out", preset.name)));
+    }
+    let ports =
+        parsed.ports.as_deref().and_then(|ports| Some(ports.first_chunk::<2>()?.each_ref().map(String::as_str)));
     let form = if parsed.full { Form::Full } else { Form::Quick };
-    let mut plan = preset.plan(form, parsed.via.unwrap_or(Via::Kernel));
+    let mut plan = preset.plan(form, parsed.via.unwrap_or(Via::Kernel), ports);
     let confidence = match parsed.confidence.as_deref() {
         None => None,
         Some([level, width]) => Some(Confidence { level: *level, width: *width }),
@@ -183,6 +191,7 @@ fn written(path: &Path, parsed: &Arguments) -> Result<Plan, Trouble> {
         ("--quick", parsed.quick),
         ("--full", parsed.full),
         ("--via", parsed.via.is_some()),
+        ("--ports", parsed.ports.is_some()),
         ("--repeats", parsed.repeats.is_some()),
         ("--order", parsed.order.is_some()),
     ];

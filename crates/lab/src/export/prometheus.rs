@@ -97,6 +97,7 @@ fn in_unit(families: &mut Families, labels: &[(&str, String)], unit: &Unit, valu
         }
         Unit::Ns => ("linerate_test_seconds", "A time in seconds.", 1e-9),
         Unit::Bytes => ("linerate_test_bytes", "Bytes of memory.", 1.0),
+        Unit::Frames => ("linerate_test_frames", "Number of frames.", 1.0),
         Unit::Ratio => ("linerate_test_ratio", "Parts of one.", 1.0),
         Unit::PerCent => ("linerate_test_ratio", "Parts of one.", 0.01),
         Unit::Other(other) => {

@@ -6,6 +6,7 @@ use linerate_load::Workload;
 use linerate_load::fcoe::{Mix, WORKLOAD, Wire};
 use linerate_load::netperf::{TCP_RR, UDP_RR};
 use linerate_load::pktgen::{PAIR, WORKLOAD as PKT_GEN};
+use linerate_load::rfc2544::{BACK_TO_BACK, LOSS, THROUGHPUT};
 use linerate_load::stream::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 use linerate_result::{Parameters, parameters};
 use linerate_text::saturating_ns;
@@ -25,7 +26,12 @@ enum Points {
     Plain(fn(Form) -> Vec<Point>),
     /// Of one that has sockets.
     Via(fn(Form, Via) -> Vec<Point>),
+    /// Of one that measures what is between two ports: where frames are sent, and where they arrive.
+    Between(fn(Form, [&str; 2]) -> Vec<Point>),
 }
+
+/// Ports of a preset between two, if none are given: the ends of a cable of 10 Gb/s, which shows what the tester itself can do.
+const CABLE: [&str; 2] = ["cable:rfc2544{1,rate=10G", "cable:rfc2544}1,rate=10G"];
 
 pub const PRESETS: &[Preset] = &[
     // Name, description, points.
@@ -51,6 +57,11 @@ pub const PRESETS: &[Preset] = &[
         Points::Via(latency_under_load),
     ),
     row(
+        "rfc2544",
+        "RFC 2544's tests of what is between two ports, for 64 to 1518 bytes: throughput and latency, loss, back-to-back",
+        Points::Between(rfc2544),
+    ),
+    row(
         "rrul",
         "flent's, without marks and ICMP: 4 TCP streams each way beside requests over UDP and TCP, which are alone before",
         Points::Via(rrul),
@@ -68,11 +79,19 @@ impl Preset {
         matches!(self.points, Points::Via(_))
     }
 
-    /// Makes the plan of this preset; `via` has no effect on one without a choice of sockets.
+    /// True if its plan has a choice of ports.
     #[must_use]
-    pub fn plan(&self, form: Form, via: Via) -> Plan {
+    pub fn has_ports(&self) -> bool {
+        matches!(self.points, Points::Between(_))
+    }
+
+    /// Makes the plan of this preset; `via` has no effect on one without a choice of sockets, `ports` on one without a choice of
+    /// ports.
+    #[must_use]
+    pub fn plan(&self, form: Form, via: Via, ports: Option<[&str; 2]>) -> Plan {
         match self.points {
             Points::Plain(points) => Plan::of_preset(self.name, None, form, points(form)),
+            Points::Between(points) => Plan::of_preset(self.name, None, form, points(form, ports.unwrap_or(CABLE))),
             Points::Via(points) => Plan::of_preset(self.name, Some(via), form, points(form, via)),
         }
     }
@@ -176,6 +195,40 @@ fn t5_nic(form: Form, via: Via) -> Vec<Point> {
         beside: Beside::default(),
     };
     tests.into_iter().flat_map(|test| IO.map(|kibi| point(test, kibi))).collect()
+}
+
+/// Frame sizes of RFC 2544, section 9.1, with FCS.
+const FRAMES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+/// Loads of the loss test (section 26.3), per cent.
+const LOADS: [u32; 10] = [100, 90, 80, 70, 60, 50, 40, 30, 20, 10];
+
+/// RFC 2544's tests. Only the full form has the times that the RFC asks for, and takes hours.
+fn rfc2544(form: Form, [sends, receives]: [&str; 2]) -> Vec<Point> {
+    let (seconds, settle, loads) = match form {
+        Form::Quick => (1_u32, 0_u32, &LOADS[..1]),
+        Form::Full => (60, 5, &LOADS[..]),
+    };
+    let point = |(id, title): (&str, String), workload: &'static Workload, frame: u32, load: Option<u32>| {
+        let mut asked = parameters([
+            ("-i", sends.into()),
+            ("--to", receives.into()),
+            ("frame_bytes", frame.into()),
+            ("trial_seconds", seconds.into()),
+            ("settle", settle.into()),
+        ]);
+        asked.extend(load.map(|load| ("load".to_owned(), load.into())));
+        let load = load.map_or(String::new(), |load| format!("-{load}"));
+        let title = format!("{title}, frames of {frame} bytes");
+        Point { id: format!("{id}-{frame}{load}"), title, workload, parameters: asked, beside: Beside::default() }
+    };
+    let throughput = FRAMES.map(|frame| point(("throughput", "throughput".to_owned()), &THROUGHPUT, frame, None));
+    let loss = FRAMES.into_iter().flat_map(|frame| {
+        loads
+            .iter()
+            .map(move |load| point(("loss", format!("loss at {load} % of the rate")), &LOSS, frame, Some(*load)))
+    });
+    let bursts = FRAMES.map(|frame| point(("burst", "back-to-back frames".to_owned()), &BACK_TO_BACK, frame, None));
+    throughput.into_iter().chain(loss).chain(bursts).collect()
 }
 
 /// Seconds of latency beside streams, and of latency alone before, as in flent's tests.

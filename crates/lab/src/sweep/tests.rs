@@ -62,7 +62,7 @@ fn word<'a>(point: &'a Point, name: &str) -> &'a str {
 
 /// The preset, each point measured once.
 fn t5_fcoe(form: Form) -> Plan {
-    let mut plan = PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form, Via::Kernel);
+    let mut plan = PRESETS.iter().find(|preset| preset.name == "t5-fcoe").unwrap().plan(form, Via::Kernel, None);
     plan.repeats = Repeats::new(1, 1, None).unwrap();
     plan
 }
@@ -80,7 +80,7 @@ fn go_over(plan: &Plan, made: &mut Made, directory: &Path, resume: bool) -> Resu
 #[test]
 fn each_preset_asks_what_its_workloads_have_under_names_of_its_own() {
     for preset in PRESETS {
-        let [quick, full] = [Form::Quick, Form::Full].map(|form| preset.plan(form, Via::Stack).points);
+        let [quick, full] = [Form::Quick, Form::Full].map(|form| preset.plan(form, Via::Stack, None).points);
         assert!(!quick.is_empty() && quick.len() <= full.len(), "{}", preset.name);
         for points in [&quick, &full] {
             let ids: std::collections::BTreeSet<_> = points.iter().map(|point| &point.id).collect();
@@ -357,7 +357,7 @@ fn briefly_it_goes_over_some_points_and_keeps_no_file() {
 }
 
 fn streams(name: &str, form: Form, via: Via) -> Plan {
-    PRESETS.iter().find(|preset| preset.name == name).unwrap().plan(form, via)
+    PRESETS.iter().find(|preset| preset.name == name).unwrap().plan(form, via, None)
 }
 
 #[test]

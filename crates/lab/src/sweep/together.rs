@@ -123,7 +123,7 @@ mod tests {
     }
 
     fn preset(name: &str) -> Plan {
-        PRESETS.iter().find(|preset| preset.name == name).unwrap().plan(Form::Quick, Via::Stack)
+        PRESETS.iter().find(|preset| preset.name == name).unwrap().plan(Form::Quick, Via::Stack, None)
     }
 
     fn swept(plan: &Plan, directory: &Path, resume: bool) -> RunResult {

@@ -461,7 +461,7 @@ parameters = { io_bytes = 64000, parallel = 2 }
         let told = |word: &str| Plan::read(Path::new(word)).err().unwrap();
         assert_eq!(told("t5-nick"), "t5-nick: no such preset or file; did you mean t5-nic?");
         assert!(told("other.toml").ends_with(
-            "; give one of t5-fcoe, t5-netmap, t5-nic, emulex-netperf, latency-under-load, rrul, or a file with a plan"
+            "; give one of t5-fcoe, t5-netmap, t5-nic, emulex-netperf, latency-under-load, rfc2544, rrul, or a file with a plan"
         ));
     }
 

@@ -60,6 +60,7 @@ fn least(workload: &Workload) -> Parameters {
         "pkt-gen-pair" => parameters([("-i", "null:".into()), ("second", "null:".into()), ("-f", "tx".into())]),
         "xdd" => parameters([("-target", "/dev/zero".into())]),
         "fcoe" => parameters([("io_bytes", 4096_u32.into()), ("op", "read".into())]),
+        name if name.starts_with("rfc2544") => parameters([("-i", "null:".into()), ("--to", "null:".into())]),
         name if name.ends_with("RR") => Parameters::new(),
         _ => parameters([("io_bytes", 1000_u32.into())]),
     }
@@ -223,7 +224,7 @@ fn presets_have_labels_of_their_own() {
     for preset in PRESETS {
         for form in [Form::Quick, Form::Full] {
             for via in [Via::Kernel, Via::Stack] {
-                let run = made(&preset.plan(form, via), &mut chance);
+                let run = made(&preset.plan(form, via, None), &mut chance);
                 check(preset.name, &run);
             }
         }
@@ -270,9 +271,17 @@ fn qualifys_pages_have_labels_of_their_own() {
     let order = Order { time: Duration::from_millis(10), repeats: 1, ..Order::default() };
     let run = qualify(&order, begin(vec!["qualify".into()]), &Stop::new().unwrap(), |_| {});
     check("qualify", &run);
-    // What was received is in the row of what was sent.
-    let narrow = text::render(&run, false, 80);
-    assert!(!narrow.contains("received and checked") && narrow.contains("Received"), "{narrow}");
+    // What was received is in the row of what was sent, also where no repeat of either counted, as on a busy machine.
+    let mut none = run.clone();
+    for test in
+        none.tests.iter_mut().filter(|test| ["packet-tx-512-1p", "packet-rx-512-1p"].contains(&test.id.as_str()))
+    {
+        test.discard("the cores changed state");
+    }
+    for run in [run, none] {
+        let narrow = text::render(&run, false, 80);
+        assert!(!narrow.contains("received and checked") && narrow.contains("Received"), "{narrow}");
+    }
 }
 
 /// Points of one line over the size, each a median with its spread.

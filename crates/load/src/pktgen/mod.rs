@@ -42,6 +42,7 @@ pub use run::{Refusal, run, run_after};
 pub use settle::Finished;
 pub use sizes::{LIMITS, Sizes};
 pub use workload::WORKLOAD;
+pub(crate) use workload::{Ready, parameters, ready};
 
 #[cfg(test)]
 mod tests;

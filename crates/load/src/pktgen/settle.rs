@@ -36,6 +36,10 @@ pub struct Finished {
     pub received: Option<Received>,
     /// Reason why nothing was measured, if no frame was sent or none arrived; it is one of the result's reasons.
     pub idle: Option<String>,
+    /// Frames, and the time from the first to the last, at a port of this process to which they were sent.
+    pub arrived: Option<Progressed>,
+    /// Rate of the sender's link, bit/s, if it has one.
+    pub link: Option<u64>,
 }
 
 /// Sums the results of a team's threads: frames, and the time from the first start to the last end.
@@ -69,8 +73,10 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     let Facts { common, ports, .. } = &facts;
     let (config, output) = (&common.config, &common.output);
     let (x, mut ledger, mut received, mut latency) = sum(&facts.main);
+    let mut arrived = None;
     if let Some(far) = &facts.far {
-        let (_, theirs, checked, timed) = sum(far);
+        let (come, theirs, checked, timed) = sum(far);
+        arrived = Some(come);
         ledger.add(&theirs);
         received = received.or(checked);
         latency = latency.or(timed);
@@ -160,7 +166,7 @@ pub(super) fn settle(facts: Facts<'_>) -> Finished {
     };
     test.summarize(Unit::Pps);
     result.tests.push(test);
-    Finished { result, received, idle: verdict.idle }
+    Finished { result, received, idle: verdict.idle, arrived, link: ports.first().and_then(|port| port.info().rate) }
 }
 
 fn ledger_line(ledger: &Ledger) -> String {

@@ -1,7 +1,7 @@
 //! pkt-gen's row in the table of workloads.
 
 use super::flags::PROGRAM;
-use super::{Command, Config, Output, run};
+use super::{Command, Config, Finished, Output, run};
 use crate::parameters::command_line;
 use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
@@ -16,17 +16,18 @@ pub const WORKLOAD: Workload = Workload::new(
     prepare,
 );
 
-pub(super) fn parameters() -> Vec<ParameterRow> {
+pub(crate) fn parameters() -> Vec<ParameterRow> {
     PROGRAM.parameters()
 }
 
-pub(super) struct Ready {
+/// pkt-gen whose flags are read.
+pub(crate) struct Ready {
     words: Vec<String>,
     config: Box<Config>,
 }
 
 /// Reads the flags of a pkt-gen. Nothing is opened.
-pub(super) fn ready(all: &Parameters) -> Result<Ready, String> {
+pub(crate) fn ready(all: &Parameters) -> Result<Ready, String> {
     let words = command_line(all);
     match Config::parse(&words)? {
         Command::Run(config) => Ok(Ready { words, config }),
@@ -36,17 +37,24 @@ pub(super) fn ready(all: &Parameters) -> Result<Ready, String> {
 
 impl Ready {
     /// Its command line.
-    pub(super) fn does(&self) -> String {
+    pub(crate) fn does(&self) -> String {
         format!("{} {}", WORKLOAD.name, self.words.join(" "))
     }
 
     /// Runs it, without output.
-    pub(super) fn run(self, stop: &Stop) -> Result<Test, String> {
+    pub(super) fn run(&self, stop: &Stop) -> Result<Test, String> {
+        let finished = self.trial(stop, |_| ())?;
+        finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+    }
+
+    /// Runs it with something changed, without output.
+    pub(crate) fn trial(&self, stop: &Stop, change: impl FnOnce(&mut Config)) -> Result<Finished, String> {
         let silent = || Box::new(std::io::sink());
         let output = Arc::new(Output::new(silent(), silent(), false, stop));
-        let command = std::iter::once(WORKLOAD.name.to_owned()).chain(self.words).collect();
-        let finished = run(*self.config, command, stop, &output).map_err(|refusal| refusal.to_string())?;
-        finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+        let command = std::iter::once(WORKLOAD.name.to_owned()).chain(self.words.iter().cloned()).collect();
+        let mut config = (*self.config).clone();
+        change(&mut config);
+        run(config, command, stop, &output).map_err(|refusal| refusal.to_string())
     }
 }
 
