@@ -2,6 +2,7 @@
 
 use super::flags::PROGRAM;
 use super::{Command, Config, Finished, Output, run};
+use crate::frame::Layout;
 use crate::parameters::command_line;
 use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Parameters, Test, Unit};
@@ -45,6 +46,12 @@ impl Ready {
     pub(super) fn run(&self, stop: &Stop) -> Result<Test, String> {
         let finished = self.trial(stop, |_| ())?;
         finished.result.tests.into_iter().next().ok_or_else(|| "nothing was measured".to_owned())
+    }
+
+    /// Bytes without FCS of the shortest frames with a mark, and with a time-stamp behind it.
+    pub(crate) fn room(&self) -> [usize; 2] {
+        let layout = Layout { vnet: 0, v6: self.config.v6 };
+        [layout.end(), layout.stamp_end()]
     }
 
     /// Runs it with something changed, without output.

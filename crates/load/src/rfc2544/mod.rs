@@ -11,7 +11,7 @@ use crate::pktgen;
 use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
 use linerate_result::{Parameter, Parameters, Repeat, Summary, Test, Unit};
 use linerate_rt::Stop;
-use search::{Rules, greatest};
+use search::{Rules, beyond, greatest};
 use trial::{Tester, Trial};
 
 /// Section 26.1, and 26.2 at the rate found.
@@ -28,7 +28,7 @@ pub const LOSS: Workload = Workload::new(
     ("rfc2544-loss", "RFC 2544: frames lost at a load, of the greatest rate that there is"),
     loss_parameters,
     nothing_needed,
-    &[("loss", Unit::PerCent), ("offered", Unit::Pps), ("forwarded", Unit::Pps)],
+    &[("loss", Unit::PerCent), ("offered", Unit::Pps), ("forwarded", Unit::Pps), ("greatest", Unit::Pps)],
     |all| {
         let load = count(all, LOAD, 1..=100, 100)?;
         prepare(all, LOSS.name, move |tester, _, stop| loss(tester, load, stop))
@@ -50,6 +50,8 @@ const LOAD: &str = "load";
 const TRIAL: u64 = 60;
 const SETTLE: u64 = 5;
 const BURST: u64 = 2;
+/// Frames per second beyond which no port is tried that has no rate of its own.
+const FASTEST: u64 = 1_000_000_000;
 /// Flags of pkt-gen that a trial sets itself, or that have no meaning in it.
 const OURS: [&str; 12] =
     ["-f", "-l", "-n", "-R", "-h", "--seconds", "--latency", "--imix", "--json", "--ndjson", "--keep", "--pcap"];
@@ -96,8 +98,8 @@ fn prepare(
     let frame_bytes = number(FRAME, 64..=65_535, 64)?;
     let seconds = number("trial_seconds", 1..=3600, TRIAL)?;
     let settle = number("settle", 0..=60, SETTLE)?;
-    let resolution = number("resolution_ppm", 1..=100_000, 500)?;
-    let rules = Rules { resolution, again: number("again", 0..=100, 2)? };
+    let resolution_ppm = number("resolution_ppm", 1..=100_000, 500)?;
+    let rules = Rules { resolution_ppm, again: number("again", 0..=100, 2)? };
     let mut flags: Parameters = all.clone().into_iter().filter(|(name, _)| !own.contains(&name.as_str())).collect();
     if !flags.contains_key("--to") {
         return Err("--to: give the port at which the frames arrive".to_owned());
@@ -106,8 +108,15 @@ fn prepare(
     // Without FCS.
     flags.insert("-l".to_owned(), Parameter::Count(frame_bytes - 4));
     let pkt_gen = pktgen::ready(&flags)?;
+    let [marked, stamped] = pkt_gen.room().map(|bytes| bytes as u64 + 4);
+    if frame_bytes < marked {
+        return Err(format!(
+            "{FRAME}: {frame_bytes} bytes have no room for the mark that a frame is known by; give {marked} or more"
+        ));
+    }
     let does = format!("{name} by trials of {seconds} s, {settle} s between them: {}", pkt_gen.does());
-    let tester = Tester { pkt_gen, frame_bytes, seconds, settle, loss_ppm: number("loss_ppm", 0..=1_000_000, 0)? };
+    let loss_ppm = number("loss_ppm", 0..=1_000_000, 0)?;
+    let tester = Tester { pkt_gen, frame_bytes, stamped, seconds, settle, loss_ppm };
     Ok(Job::new(does, move |stop: &Stop| Ok(test(name, &tester, measure(&tester, rules, stop)?))))
 }
 
@@ -115,9 +124,11 @@ fn test(name: &str, tester: &Tester, measured: Measured) -> Test {
     let Measured { value, unit, further, trial, trials, mut remarks } = measured;
     let mut test = trial.test;
     let failure = (trial.received == 0).then(|| "no frame arrived".to_owned());
-    let asked = [("trials", tester.seconds, TRIAL), ("pauses between trials", tester.settle, SETTLE)];
-    for (what, is, wanted) in asked.into_iter().filter(|(_, is, wanted)| is < wanted) {
-        remarks.push(format!("{what} of {is} s do not conform to RFC 2544, which asks for {wanted}"));
+    let (seconds, settle) = (tester.seconds, tester.settle);
+    if seconds < TRIAL || settle < SETTLE {
+        remarks.push(format!(
+            "trials of {seconds} s, {settle} s between them, do not conform to RFC 2544, which asks for {TRIAL} and {SETTLE}"
+        ));
     }
     test.workload = name.to_owned();
     test.title = name.to_owned();
@@ -144,24 +155,26 @@ fn float(n: u64) -> f64 {
 }
 
 fn throughput(tester: &Tester, rules: Rules, stop: &Stop) -> Result<Measured, String> {
-    let (most, _) = tester.greatest(stop)?;
+    let (most, link) = tester.greatest(stop)?;
     let mut trials = 0;
-    let found = greatest(most, in_millionths(rules, most), |rate| {
+    let offer = |rate: u64| {
         trials += 1;
         Ok(tester.judge(&tester.offer(tester.frames(rate), rate, false, stop)?))
-    })?;
+    };
+    let found = beyond(most, if link { most } else { FASTEST }, rules, offer)?;
     let rate = found.ok_or_else(|| format!("no rate up to {most} pps passes without loss"))?;
-    let trial = tester.offer(tester.frames(rate), rate, true, stop)?;
-    let mut further = vec![("share", float(rate) / float(most), Unit::Ratio)];
+    let tagged = tester.frame_bytes >= tester.stamped;
+    let trial = tester.offer(tester.frames(rate), rate, tagged, stop)?;
+    let mut further: Vec<_> = link.then(|| ("share", float(rate) / float(most), Unit::Ratio)).into_iter().collect();
+    let mut remarks = Vec::new();
+    if !tagged {
+        remarks.push(format!("no latency: frames of fewer than {} bytes have no room for a tag", tester.stamped));
+    }
     if let Some(latency) = &trial.test.latency {
         let known = [("latency", latency.mean), ("p99", latency.p99)];
         further.extend(known.iter().filter_map(|(name, ns)| Some((*name, ns.known()?, Unit::Ns))));
     }
-    Ok(Measured { value: float(rate), unit: Unit::Pps, further, trial, trials, remarks: Vec::new() })
-}
-
-fn in_millionths(rules: Rules, most: u64) -> Rules {
-    Rules { resolution: most / 1_000_000 * rules.resolution + most % 1_000_000 * rules.resolution / 1_000_000, ..rules }
+    Ok(Measured { value: float(rate), unit: Unit::Pps, further, trial, trials, remarks })
 }
 
 fn loss(tester: &Tester, load: u64, stop: &Stop) -> Result<Measured, String> {
@@ -177,7 +190,11 @@ fn loss(tester: &Tester, load: u64, stop: &Stop) -> Result<Measured, String> {
     Ok(Measured {
         value: 100.0 * float(lost) / float(trial.sent.max(1)),
         unit: Unit::PerCent,
-        further: vec![("offered", offered, Unit::Pps), ("forwarded", forwarded, Unit::Pps)],
+        further: vec![
+            ("offered", offered, Unit::Pps),
+            ("forwarded", forwarded, Unit::Pps),
+            ("greatest", float(most), Unit::Pps),
+        ],
         trial,
         trials: 1,
         remarks: held.into_iter().collect(),
@@ -187,7 +204,7 @@ fn loss(tester: &Tester, load: u64, stop: &Stop) -> Result<Measured, String> {
 fn back_to_back(tester: &Tester, rules: Rules, stop: &Stop) -> Result<Measured, String> {
     let (rate, _) = tester.greatest(stop)?;
     let (longest, mut trials, mut last) = (rate.saturating_mul(BURST), 0, None);
-    let found = greatest(longest, in_millionths(rules, longest), |frames| {
+    let found = greatest(longest, rules, |frames| {
         trials += 1;
         let trial = tester.offer(frames, rate, false, stop)?;
         let verdict = tester.judge(&trial);

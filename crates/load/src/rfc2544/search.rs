@@ -15,8 +15,8 @@ pub(super) enum Verdict {
 /// How finely and how often.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// Greatest distance between the load found and the least one that fails.
-    pub(super) resolution: u64,
+    /// Greatest distance between the load found and the least one that fails, millionths of the greatest.
+    pub(super) resolution_ppm: u64,
     /// How often a doubtful load is offered again.
     pub(super) again: u64,
 }
@@ -40,19 +40,36 @@ pub(super) fn greatest(
     if passes(most)? {
         return Ok(Some(most));
     }
+    let resolution = most / 1_000_000 * rules.resolution_ppm + most % 1_000_000 * rules.resolution_ppm / 1_000_000;
     let (mut passed, mut failed) = (0, most);
-    while failed - passed > rules.resolution.max(1) {
+    while failed - passed > resolution.max(1) {
         let load = passed + (failed - passed) / 2;
         *(if passes(load)? { &mut passed } else { &mut failed }) = load;
     }
     Ok(Some(passed).filter(|passed| *passed > 0))
 }
 
+/// Greatest load up to `top` that passes, where `most` is only thought to be the greatest: as long as it passes, a quarter more is
+/// offered.
+pub(super) fn beyond(
+    mut most: u64,
+    top: u64,
+    rules: Rules,
+    mut trial: impl FnMut(u64) -> Result<Verdict, String>,
+) -> Result<Option<u64>, String> {
+    loop {
+        match greatest(most, rules, &mut trial)? {
+            Some(load) if load == most && most < top => most = top.min(most.saturating_add(most.div_ceil(4))),
+            found => return Ok(found),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const RULES: Rules = Rules { resolution: 10, again: 2 };
+    const RULES: Rules = Rules { resolution_ppm: 100, again: 2 };
 
     fn limit(at: u64) -> impl FnMut(u64) -> Result<Verdict, String> {
         move |load| Ok(if load <= at { Verdict::Passes } else { Verdict::Fails })
@@ -68,8 +85,19 @@ mod tests {
             }
         }
         assert_eq!(greatest(1 << 40, RULES, limit(0)), Ok(None));
-        let exact = Rules { resolution: 0, ..RULES };
+        let exact = Rules { resolution_ppm: 0, ..RULES };
         assert_eq!(greatest(u64::MAX, exact, limit(77)), Ok(Some(77)));
+    }
+
+    /// Regression: a sender that was disturbed when it was to show how fast it is ended the search there.
+    #[test]
+    fn what_was_thought_to_be_the_greatest_is_not_the_end() {
+        for at in [500, 1_000, 1_001, 99_999] {
+            let found = beyond(1_000, 1 << 30, RULES, limit(at)).unwrap().unwrap();
+            assert!(found <= at && found + found.div_ceil(1_000) >= at, "{at}: {found}");
+        }
+        assert_eq!(beyond(1_000, 3_000, RULES, limit(u64::MAX)), Ok(Some(3_000)));
+        assert_eq!(beyond(1_000, 1_000, RULES, limit(u64::MAX)), Ok(Some(1_000)));
     }
 
     #[test]

@@ -25,7 +25,11 @@ fn the_rate_of_a_link_is_found_and_never_exceeded() {
     let share = test.further["share"].median.known().unwrap();
     assert!((share - found / 8127.0).abs() < 1e-9, "{share}");
     assert!(test.further["latency"].median.known() > Some(0.0) && test.latency.is_some());
-    assert!(test.warnings.iter().any(|line| line.contains("trials of 1 s do not conform")), "{:?}", test.warnings);
+    assert!(
+        test.warnings.iter().any(|line| line.contains("trials of 1 s, 0 s between them, do not conform")),
+        "{:?}",
+        test.warnings
+    );
     assert!(test.failures.is_empty(), "{:?}", test.failures);
 }
 
@@ -57,11 +61,28 @@ fn a_link_that_loses_has_no_throughput_without_tolerance() {
 }
 
 #[test]
-fn a_burst_without_loss_is_as_long_as_the_longest_that_is_tried() {
-    let test = over(&BACK_TO_BACK, "rfc4|,rate=10M", &[("frame_bytes", 1518), ("again", 100)]).unwrap();
+fn no_burst_is_longer_than_what_a_link_carries_in_the_time_of_the_longest() {
+    let more = [("frame_bytes", 1518), ("resolution_ppm", 100_000)];
+    let test = over(&BACK_TO_BACK, "rfc4|,rate=10M", &more).unwrap();
     let value = test.value.unwrap();
-    assert_eq!((value.median.known(), value.unit), (Some(1624.0), Unit::Frames), "two seconds of 812 a second");
-    assert!(test.warnings.iter().any(|line| line.contains("no frame was lost in 2 s")), "{:?}", test.warnings);
+    let (burst, longest) = (value.median.known().unwrap(), 1624.0);
+    assert!((1.0..=longest).contains(&burst) && value.unit == Unit::Frames, "two seconds of 812 a second: {burst}");
+    let whole = test.warnings.iter().any(|line| line.contains("no frame was lost in 2 s"));
+    assert_eq!(whole, (burst - longest).abs() < 0.5, "{:?}", test.warnings);
+    let time = test.further["time"].median.known().unwrap();
+    assert!((time - burst / 812.0 * 1e9).abs() < 1.0, "{time}");
+}
+
+/// Frames of 64 bytes carry a mark and no tag.
+#[test]
+fn the_shortest_frames_have_a_throughput_without_latency() {
+    let test = over(&THROUGHPUT, "rfc6|,rate=10M", &[("resolution_ppm", 100_000)]).unwrap();
+    assert!(test.value.unwrap().median.known() > Some(0.0));
+    assert!(test.latency.is_none() && !test.further.contains_key("latency"));
+    assert!(test.warnings.iter().any(|line| line.starts_with("no latency: frames of fewer than 80 bytes")));
+    let v6 = parameters([("-i", "null:".into()), ("--to", "null:".into()), ("-6", true.into())]);
+    let why = THROUGHPUT.describe(&v6).unwrap_err();
+    assert!(why.starts_with("frame_bytes: 64 bytes have no room for the mark"), "{why}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub(super) struct Tester {
     pub(super) pkt_gen: Ready,
     /// Bytes of a frame with its FCS.
     pub(super) frame_bytes: u64,
+    /// Bytes, with FCS, from which on a frame has room for a time-stamp.
+    pub(super) stamped: u64,
     pub(super) seconds: u64,
     /// Seconds between trials.
     pub(super) settle: u64,
@@ -51,8 +53,8 @@ impl Tester {
     }
 
     /// Sends as much as the port takes, for a second at most: what teaches the devices between where the ports are, and tells
-    /// the greatest rate that there is: the link's, or else the sender's own.
-    pub(super) fn greatest(&self, stop: &Stop) -> Result<(u64, Trial), String> {
+    /// the greatest rate that there is: the link's, which is true then, or else the sender's own.
+    pub(super) fn greatest(&self, stop: &Stop) -> Result<(u64, bool), String> {
         let time = Duration::from_secs(self.seconds.min(1));
         let finished = self.pkt_gen.trial(stop, |config| config.seconds = Some(time))?;
         let trial = trial(finished, None)?;
@@ -60,7 +62,7 @@ impl Tester {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate of frames")]
         let rate = trial.link.map(|bits| self.line_rate(bits)).or(sent.map(|rate| rate as u64));
         match rate.filter(|rate| *rate > 0) {
-            Some(rate) => Ok((rate, trial)),
+            Some(rate) => Ok((rate, trial.link.is_some())),
             None => Err("the port took no frame, so there is no rate to begin with".to_owned()),
         }
     }
