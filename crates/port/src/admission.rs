@@ -16,7 +16,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -34,10 +34,7 @@ pub enum Origin {
 
 impl From<IpAddr> for Origin {
     fn from(address: IpAddr) -> Self {
-        Self::Host(match address.to_canonical() {
-            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
-            v4 @ IpAddr::V4(_) => v4,
-        })
+        Self::Host(linerate_wire::origin(address))
     }
 }
 

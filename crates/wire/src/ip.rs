@@ -1,7 +1,7 @@
 //! Common parts of IPv4 and IPv6: protocol numbers, and the pseudo-headers of the checksums above them.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use linerate_sum::Sum;
 
@@ -25,6 +25,16 @@ impl fmt::Display for IpProtocol {
             Some(name) => f.write_str(name),
             None => write!(f, "protocol {}", self.0),
         }
+    }
+}
+
+/// Origin of a peer: those of one origin count together wherever peers share something. An address of IPv4, mapped into IPv6 or
+/// not; of IPv6 the network of 64 bits, of which a host has all addresses (RFC 7934; RFC 8981).
+#[must_use]
+pub fn origin(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
+        v4 @ IpAddr::V4(_) => v4,
     }
 }
 

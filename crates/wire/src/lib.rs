@@ -103,7 +103,7 @@ pub use fip::{
 };
 pub use icmpv4::{Icmpv4Packet, Icmpv4Repr};
 pub use icmpv6::{Icmpv6Packet, Icmpv6Repr};
-pub use ip::{IpProtocol, pseudo_header_v4, pseudo_header_v6};
+pub use ip::{IpProtocol, origin, pseudo_header_v4, pseudo_header_v6};
 pub use ipv4::{Ipv4Packet, Ipv4Repr};
 pub use ipv6::{Ipv6Packet, Ipv6Repr};
 pub use ipv6_ext::{Ipv6Chain, Ipv6FragmentAt, Ipv6FragmentHeader, Ipv6FragmentRepr, Ipv6Problem};

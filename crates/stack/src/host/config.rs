@@ -16,7 +16,8 @@ pub struct Config {
     pub fills: Fills,
     /// Capacity of a socket's queue, in bytes.
     pub inbox: usize,
-    /// Bytes of memory of all TCP connections of a shard, above which each has little, and none is accepted.
+    /// Bytes of memory of all TCP connections of a shard. Those of one origin hold three quarters of it at most: above that each has
+    /// little, and none of them is accepted.
     pub tcp_memory: usize,
     /// Most neighbours at a time; their table is made at the start.
     pub neighbours: usize,

@@ -198,7 +198,7 @@ impl Host {
     /// Bytes of memory of all connections, as of when each was last looked at.
     #[must_use]
     pub fn tcp_memory(&self) -> usize {
-        self.tcp.sockets.held()
+        self.tcp.sockets.shares.held()
     }
 
     /// Number of connections.

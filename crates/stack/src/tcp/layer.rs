@@ -89,7 +89,7 @@ impl Tcp {
     /// Another shard's, without connections; each has all of the memory, and is told what its adapter segments.
     pub(crate) fn shard(&self) -> Self {
         let (config, known, ports) = (self.config, self.known.clone(), self.ports.clone());
-        Self { config, known, ports, ..Self::new(self.fills, self.secret, self.sockets.memory) }
+        Self { config, known, ports, ..Self::new(self.fills, self.secret, self.sockets.shares.limit()) }
     }
 
     // ---- user's calls ----
@@ -190,7 +190,7 @@ impl Tcp {
         let taken = connection.write(bytes)?;
         let goes_on = probe.passed(Stage::Buffer, connection);
         if taken > 0 {
-            self.sockets.wake_id(id);
+            self.sockets.wrote(id);
         }
         Some((taken, goes_on))
     }
@@ -198,7 +198,7 @@ impl Tcp {
     pub(crate) fn write_chunk(&mut self, id: TcpId, chunk: &mut Bytes) -> Option<usize> {
         let taken = self.sockets.get_mut(id)?.connection.write_chunk(chunk)?;
         if taken > 0 {
-            self.sockets.wake_id(id);
+            self.sockets.wrote(id);
         }
         Some(taken)
     }
@@ -292,8 +292,8 @@ impl Tcp {
         let (local, remote) =
             (SocketAddr::new(packet.to, view.dst_port()), SocketAddr::new(packet.from, view.src_port()));
         let ends = ends(local, remote);
-        let pressed = self.sockets.is_pressed();
         if let Some(index) = self.sockets.find(ends)
+            && let pressed = self.sockets.is_pressed(index)
             && let Some(socket) = self.sockets.at(index)
         {
             if !socket.connection.gives_way_to(&segment) {
@@ -347,7 +347,7 @@ impl Tcp {
             let options = cookie::options(mss, segment.options.timestamps);
             told = Some(Segment { seq: peer, options, ..*segment });
         }
-        if listening.room == Room::None || self.sockets.is_pressed() {
+        if listening.room == Room::None || self.sockets.shares.refuses(remote.ip()) {
             return Err(Discard::QueueFull);
         }
         let way = ip.way(remote.ip(), local.ip(), now).ok_or(Discard::NoSocket)?;
@@ -440,7 +440,7 @@ impl Tcp {
         self.blocked = false;
         for _ in 0..self.sockets.works() {
             let Some((index, stirred)) = self.sockets.next() else { return };
-            let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed());
+            let (fills, tso, pressed) = (self.fills, self.tso, self.sockets.is_pressed(index));
             let crowded = self.sockets.is_crowded(index);
             let Some(socket) = self.sockets.at(index) else { continue };
             if !probe.passed(Stage::Turn, socket) {

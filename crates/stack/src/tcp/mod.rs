@@ -13,6 +13,7 @@
 //! | `fast.rs`, `early.rs` | Fast Open: cookies, given and kept; how many connections may begin so |
 //! | `strays.rs` | connections that go from one shard of a host to another |
 //! | `send_queue.rs`, `memory.rs` | bytes to be sent or acknowledged, copied or in buffers of their owner; memory |
+//! | `shares.rs` | what the connections of an origin may hold |
 //! | `rtt.rs`, `seq.rs` | time-out; sequence numbers |
 
 mod congestion;
@@ -29,6 +30,7 @@ mod rtt;
 mod segment;
 mod send_queue;
 mod seq;
+mod shares;
 mod sockets;
 mod strays;
 

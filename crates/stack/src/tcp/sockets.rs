@@ -5,6 +5,7 @@
 
 use super::early::Early;
 use super::headers::Headers;
+use super::shares::Shares;
 use super::{Config, Connection, End, Seq, State, cookie, count, low};
 use crate::address::{Key, Own};
 use crate::due::Due;
@@ -79,8 +80,9 @@ pub(crate) struct Socket {
     stirred: bool,
     /// Time for which it is in the heap.
     due: Due,
-    /// Bytes of memory that are counted for it.
-    held: usize,
+    /// Bytes of memory that are counted for it, and the account of its peer's origin.
+    held: u32,
+    account: u32,
     /// Headers in front of its segments', while they hold.
     pub(crate) headers: Option<Headers>,
 }
@@ -137,9 +139,7 @@ pub(crate) struct Sockets {
     work: VecDeque<u32>,
     news: VecDeque<TcpId>,
     arrivals: VecDeque<TcpListenerId>,
-    /// Bytes of memory of all connections, and how many make it little.
-    held: usize,
-    pub(crate) memory: usize,
+    pub(crate) shares: Shares,
 }
 
 impl Sockets {
@@ -155,8 +155,7 @@ impl Sockets {
             work: VecDeque::new(),
             news: VecDeque::new(),
             arrivals: VecDeque::new(),
-            held: 0,
-            memory,
+            shares: Shares::new(key, memory),
         }
     }
 
@@ -263,7 +262,7 @@ impl Sockets {
     pub(crate) fn accept(&mut self, id: TcpListenerId) -> Option<(TcpId, SocketAddr)> {
         let listener = self.listeners.get_mut(id.0 as usize)?.as_mut()?;
         let id = listener.ready.pop_front()?;
-        let socket = self.get_mut(id)?;
+        let socket = self.for_user(id)?;
         (socket.listener, socket.told) = (None, false);
         Some((id, socket.remote))
     }
@@ -335,6 +334,7 @@ impl Sockets {
             stirred: false,
             due: Due::NEVER,
             held: 0,
+            account: self.shares.open(remote.ip()),
             headers: None,
         });
         if let Some(listener) = listener.and_then(|at| self.listeners.get_mut(at as usize)?.as_mut()) {
@@ -454,8 +454,8 @@ impl Sockets {
         let Some(Some(socket)) = self.places.get_mut(index as usize) else { return };
         let (state, life) = (socket.connection.state(), socket.life);
         let id = TcpId { index, life };
-        let held = socket.connection.memory();
-        self.held = self.held + held - std::mem::replace(&mut socket.held, held);
+        let held = count(socket.connection.memory());
+        self.shares.change(socket.account, std::mem::replace(&mut socket.held, held), held);
         let next = socket.connection.due();
         if next < socket.due {
             // An earlier entry of the heap is passed over when its time comes.
@@ -522,7 +522,8 @@ impl Sockets {
         if let Some(Some(listener)) = socket.early.and_then(|at| self.listeners.get_mut(at as usize)) {
             listener.early.ends(0, false);
         }
-        self.held -= socket.held;
+        self.shares.change(socket.account, socket.held, 0);
+        self.shares.close(socket.account);
         self.latest = None;
         self.by_ends.remove(&ends);
         self.lives[index as usize] = self.lives[index as usize].wrapping_add(1);
@@ -534,7 +535,7 @@ impl Sockets {
     pub(crate) fn news(&mut self) -> Option<TcpId> {
         loop {
             let id = self.news.pop_front()?;
-            if let Some(socket) = self.get_mut(id) {
+            if let Some(socket) = self.for_user(id) {
                 socket.told = false;
                 return Some(id);
             }
@@ -578,15 +579,31 @@ impl Sockets {
         busy.fold((0, 0), |(n, sent), socket| (n + 1, sent + socket.connection.counters().acknowledged))
     }
 
-    /// True if connections hold more memory than they may.
+    /// True if a connection is to hold little memory.
     #[inline]
-    pub(crate) fn is_pressed(&self) -> bool {
-        self.held > self.memory
+    pub(crate) fn is_pressed(&self, index: u32) -> bool {
+        let socket = self.places.get(index as usize).and_then(Option::as_ref);
+        socket.is_some_and(|socket| self.shares.is_pressed(socket.account))
     }
 
-    /// Bytes of memory of all connections.
-    pub(crate) fn held(&self) -> usize {
-        self.held
+    /// A connection that its user is told of, and whose room it may ask for.
+    fn for_user(&mut self, id: TcpId) -> Option<&mut Socket> {
+        let pressed = self.is_pressed(id.index);
+        let socket = self.get_mut(id)?;
+        socket.connection.set_pressed(pressed);
+        Some(socket)
+    }
+
+    /// Its user has written to a connection: what that takes is counted before anybody asks for room again.
+    #[inline]
+    pub(crate) fn wrote(&mut self, id: TcpId) {
+        let Some(Some(socket)) = self.places.get_mut(id.index as usize) else { return };
+        let held = count(socket.connection.memory());
+        if held != socket.held {
+            self.shares.change(socket.account, std::mem::replace(&mut socket.held, held), held);
+            socket.connection.set_pressed(self.shares.is_pressed(socket.account));
+        }
+        self.wake(id.index);
     }
 
     /// Number of connections.

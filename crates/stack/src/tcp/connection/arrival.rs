@@ -237,14 +237,14 @@ impl Connection {
         if self.orphaned && self.receive.nxt().is_before(segment.seq.plus(count(segment.payload.len()))) {
             return self.abort();
         }
-        let (nxt, edge) = (self.receive.nxt(), self.receive.edge());
+        let nxt = self.receive.nxt();
         let (mut seq, mut payload) = (segment.seq, segment.payload);
         if seq.is_before(nxt) {
             let old = seq.to(nxt).min(count(payload.len()));
             self.receive.came_twice(seq, seq.plus(old));
             (seq, payload) = (seq.plus(old), &payload[old as usize..]);
         }
-        let room = seq.to(edge) as usize;
+        let room = self.receive.room(seq);
         let cut = payload.len() > room;
         self.take_text(now, seq, &payload[..payload.len().min(room)], fin && !cut);
         if cut {

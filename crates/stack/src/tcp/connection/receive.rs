@@ -7,8 +7,6 @@ use super::super::{MILLISECOND, count};
 use crate::due::Due;
 use linerate_wire::{SackBlocks, TcpOptions};
 
-/// Most bytes where there is little memory.
-const PRESSED: u32 = 16 << 10;
 /// Most bytes that one acknowledgement tells of, unless a segment is longer: as much as is joined on its way to receivers that
 /// acknowledge what was joined.
 const STRETCH: u32 = 64 << 10;
@@ -148,6 +146,18 @@ impl Receive {
     /// True if the peer's FIN has come, and all before it.
     pub(super) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Bytes that are taken from this number on: up to the window's end. Where there is little memory, no window that was told
+    /// before makes more of it: the rest comes again.
+    #[inline]
+    pub(super) fn room(&self, seq: Seq) -> usize {
+        let told = seq.to(self.edge) as usize;
+        if !self.pressed {
+            return told;
+        }
+        let most = self.memory.capacity().max(super::PRESSED as usize);
+        told.min(most.saturating_sub((self.unread + self.nxt.to(seq)) as usize))
     }
 
     /// Takes data that lie within the window, and whether FIN follows them; true if FIN is reached.
@@ -296,7 +306,7 @@ impl Receive {
     /// Most bytes that may be unread.
     #[inline]
     fn most(&self) -> u32 {
-        if self.pressed { self.limit.min(PRESSED) } else { self.limit }
+        if self.pressed { self.limit.min(super::PRESSED) } else { self.limit }
     }
 
     /// Least step of the window's end.

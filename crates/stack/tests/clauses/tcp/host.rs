@@ -65,16 +65,27 @@ fn accepted_from(
     (peer, us): (std::net::IpAddr, std::net::IpAddr),
     port: u16,
 ) -> (TcpId, u32) {
+    let first = let_in(world, (peer, us), port).unwrap();
+    (world.host.tcp_accept(listener).unwrap().0, first)
+}
+
+/// The handshake of one that nobody has accepted yet: our first number, or None if it is not answered.
+fn let_in(world: &mut World, ends: (std::net::IpAddr, std::net::IpAddr), port: u16) -> Option<u32> {
     let syn = super::segment::Segment::read(&format!("<SEQ=300><CTL=SYN><MSS=1400><PORT={port}>")).unwrap();
-    world.host.handle(world.now, &syn.frame((peer, us), 80, &[]), None, &mut world.ring);
+    world.host.handle(world.now, &syn.frame(ends, 80, &[]), None, &mut world.ring);
     world.host.poll(world.now, &mut world.ring);
-    let answer = world.sent_with().remove(0).0;
-    let answer = super::segment::Segment::parse(&answer).unwrap();
-    let mut ack = super::segment::Segment::read(&format!("<SEQ=301><ACK=0><PORT={port}>")).unwrap();
-    ack.ack = answer.seq.wrapping_add(1);
-    world.host.handle(world.now, &ack.frame((peer, us), 80, &[]), None, &mut world.ring);
+    let answer = world.sent_with().into_iter().find_map(|(frame, _)| super::segment::Segment::parse(&frame))?;
+    let first = answer.seq.wrapping_add(1);
+    hear(world, ends, (port, 301, first), &[]);
+    Some(first)
+}
+
+/// A segment with data comes: its port, number and acknowledgement.
+fn hear(world: &mut World, ends: (std::net::IpAddr, std::net::IpAddr), (port, seq, ack): (u16, u32, u32), data: &[u8]) {
+    let mut segment = super::segment::Segment::read(&format!("<SEQ={seq}><ACK=0><PORT={port}>")).unwrap();
+    segment.ack = ack;
+    world.host.handle(world.now, &segment.frame(ends, 80, data), None, &mut world.ring);
     world.host.poll(world.now, &mut world.ring);
-    (world.host.tcp_accept(listener).unwrap().0, answer.seq.wrapping_add(1))
 }
 
 /// Super-frames are handed down whole to an adapter that segments, with all that it needs to know.
@@ -377,6 +388,55 @@ fn room_that_was_told_is_there() {
     assert_eq!(world.host.tcp_write(quiet, &pattern(20_000)), Some(20_000));
     world.host.poll(world.now, &mut world.ring);
     assert_eq!(room(&world, quiet), 0, "it has more than it would have now");
+}
+
+/// Regression: connections of one peer that never read, or were never read from, took all memory, and nobody else was let in.
+#[test]
+fn one_origin_leaves_memory_to_others() {
+    const MEMORY: usize = 8 << 20;
+    const MANY: u16 = 110;
+    let (near, far) = ((peer6(), us6()), (ip("fd00:0:0:1::2"), ip("fd00:0:0:1::1")));
+    for (attacker, honest) in [(families()[0], (ip("10.0.0.3"), us4())), (near, far)] {
+        for reads in [false, true] {
+            let mut config = Config::new(US, 7);
+            config.tcp_memory = MEMORY;
+            let mut world = World::with(&config);
+            world.host.add_address("fd00:0:0:1::1/64".parse().unwrap()).unwrap();
+            for (peer, _) in [attacker, honest] {
+                world.host.neighbours().insert_permanent(peer, PEER).unwrap();
+            }
+            let any = if attacker.0.is_ipv4() { ip("0.0.0.0") } else { ip("::") };
+            let listener = world.host.tcp_listen(SocketAddr::new(any, 80), 1000).unwrap();
+            // All are let in while they hold nothing, and accepted without a turn between.
+            let all: Vec<_> = (0..MANY).map(|n| let_in(&mut world, attacker, 4000 + n).unwrap()).collect();
+            for (n, first) in (0..).zip(all) {
+                let (id, _) = world.host.tcp_accept(listener).unwrap();
+                if reads {
+                    hear(&mut world, attacker, (4000 + n, 301, first), &pattern(60_000));
+                    let most = if n < 96 { 60_000 } else { 16 << 10 };
+                    assert_eq!(world.host.tcp_connection(id).unwrap().readable(), most, "connection {n}");
+                } else {
+                    while world.host.tcp_write(id, &pattern(60_000)).unwrap() > 0 {}
+                    // What has made memory little may not fill it.
+                    let most = match n {
+                        ..23 => 256 << 10,
+                        23 => 180_000,
+                        _ => 16 << 10,
+                    };
+                    assert_eq!(world.host.tcp_connection(id).unwrap().unacknowledged(), most, "connection {n}");
+                }
+            }
+            while !world.later(0).is_empty() {}
+            let held = world.host.tcp_memory();
+            assert!(held >= MEMORY / 4 * 3 && held < MEMORY, "{attacker:?}: {held} bytes, {reads}");
+            assert_eq!(let_in(&mut world, attacker, 9000), None, "one more of the same origin");
+            // A newcomer has what it had without the others.
+            let (id, first) = accepted_from(&mut world, listener, honest, 4000);
+            assert_eq!(world.host.tcp_write(id, &pattern(256 << 10)), Some(256 << 10), "{honest:?}");
+            hear(&mut world, honest, (4000, 301, first), &pattern(60_000));
+            assert_eq!(read(&mut world, id).len(), 60_000, "{honest:?}");
+        }
+    }
 }
 
 /// Calls that change nothing for the peer have nothing sent, and are no news to who made them.
