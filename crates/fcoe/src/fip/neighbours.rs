@@ -126,7 +126,8 @@ impl Rival {
 #[derive(Debug)]
 struct Entry {
     neighbour: Neighbour,
-    /// Time at which it last claimed or beaconed.
+    /// Time at which it was entered, and at which it last claimed or beaconed.
+    since: u64,
     heard: u64,
     /// The port has ever sent a Beacon.
     beaconed: bool,
@@ -213,12 +214,16 @@ impl Neighbours {
             self.remove(at, &mut gone);
         }
         if self.entries.len() == NEIGHBOURS {
-            let silent = self.entries.iter().enumerate().filter(|(_, entry)| !entry.beaconed && !entry.pinned);
-            let Some((oldest, _)) = silent.min_by_key(|(_, entry)| entry.heard) else { return Err(FipDrop::TableFull) };
+            // Whoever sends claims can send Beacons, in any number of names: only who answers a login has proved itself.
+            let unproven = self.entries.iter().enumerate().filter(|(_, entry)| !entry.pinned);
+            let Some((oldest, _)) = unproven.min_by_key(|(_, entry)| entry.since) else {
+                return Err(FipDrop::TableFull);
+            };
             self.remove(oldest, &mut gone);
         }
         self.entries.push(Entry {
             neighbour: new,
+            since: now,
             heard: now,
             beaconed: false,
             told: false,
@@ -259,6 +264,13 @@ impl Neighbours {
             entry.told = true;
             tell(entry.neighbour);
         }
+    }
+
+    /// The neighbour with this identifier, if no event has told of it and the table is full: it may have to give way before
+    /// its next Beacon.
+    pub(super) fn untold_in_crowd(&self, fc_id: FcId) -> Option<Neighbour> {
+        let entry = self.entries.iter().find(|entry| entry.neighbour.fc_id == fc_id && !entry.told);
+        entry.filter(|_| self.entries.len() == NEIGHBOURS).map(|entry| entry.neighbour)
     }
 
     pub(super) fn told(&mut self, fc_id: FcId) {

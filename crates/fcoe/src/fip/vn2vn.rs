@@ -35,7 +35,7 @@ pub enum FipEvent {
     /// A neighbour is alive: every Beacon of a port that has claimed its identifier.
     Beacon(Neighbour),
     /// A neighbour answered our claim and has not sent a Beacon by the time of our second one: it was there before us,
-    /// and its next Beacon may be 8 s away.
+    /// and its next Beacon may be 8 s away. Later, in a full table, each that answers: it may have lost its place by then.
     Answered(Neighbour),
     /// A neighbour known from a Beacon claims its present identifier: it may have restarted, without any logins.
     Claimed(Neighbour),

@@ -182,7 +182,15 @@ impl Vn2vn {
         if repr.port.fc_id == self.fc_id {
             return Err(FipDrop::Inconsistent);
         }
-        if matches!(self.state, State::Claim | State::Up) { self.learn(now, repr) } else { Ok(()) }
+        if !matches!(self.state, State::Claim | State::Up) {
+            return Ok(());
+        }
+        self.learn(now, repr)?;
+        if let Some(neighbour) = self.neighbours.untold_in_crowd(repr.port.fc_id).filter(|_| self.settled) {
+            self.tell_or_drop(FipEvent::Answered(neighbour))?;
+            self.neighbours.told(neighbour.fc_id);
+        }
+        Ok(())
     }
 
     /// A port still has its identifier.

@@ -3,7 +3,7 @@
 pub(crate) mod capture;
 mod hostile;
 mod names;
-mod node;
+pub(crate) mod node;
 mod pairs;
 mod rebuild;
 mod replay;

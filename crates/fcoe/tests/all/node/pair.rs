@@ -1,5 +1,6 @@
 //! Two nodes: what one does, the other must bear.
 
+use crate::fip::node::Other;
 use crate::node::wire::*;
 use linerate_block::{Buffer, Tag};
 use linerate_fcoe::*;
@@ -204,6 +205,35 @@ fn a_target_that_restarts_is_found_out_soon() {
     let after = *pair.nodes[1].peers().next().unwrap();
     assert!(after.id != before.id && (after.wwpn, after.fc_id) == (before.wwpn, before.fc_id));
     assert_eq!(pair.nodes[0].peers().count(), 1);
+}
+
+/// Regression: claims and Beacons in invented names filled the table of neighbours, so that no new initiator got in.
+#[test]
+fn invented_ports_keep_nobody_out() {
+    for rate in [400, 2000] {
+        let mut pair = Pair::new([config(TARGET), config(INITIATOR)]);
+        pair.nodes[1] = node(&config(INITIATOR));
+        let mut ports = 0..u32::MAX;
+        let mut crowd = |pair: &mut Pair, time: u64| {
+            for _ in 0..time * rate / 2 / SECOND {
+                pair.pass(2 * SECOND / rate);
+                let [a, b, c, d] = ports.next().unwrap().to_be_bytes();
+                let other = Other::new([6, 0, a, b, c, d], 0x1000 + u32::from_be_bytes([a, b, c, d]) % 0xe000);
+                for kind in [Vn2vnKind::ClaimNotification, Vn2vnKind::Beacon] {
+                    (0..2).for_each(|i| pair.deliver(i, vec![other.frame(kind)]));
+                }
+            }
+        };
+        crowd(&mut pair, 3 * SECOND);
+        pair.link(1, true);
+        let begun = pair.now;
+        crowd(&mut pair, 12 * SECOND);
+        let came = pair.events.iter().find(|(_, i, event)| *i == 1 && matches!(event, NodeEvent::Up(_)));
+        assert!(came.is_some_and(|(at, ..)| *at < begun + 9 * SECOND), "{rate} frames a second: {came:?}");
+        crowd(&mut pair, 5 * SECOND);
+        let lost = pair.events.iter().find(|(.., event)| matches!(event, NodeEvent::Down(..)));
+        assert!(lost.is_none() && pair.nodes.iter().all(|node| node.peers().count() == 1), "{rate}: {lost:?}");
+    }
 }
 
 #[test]
