@@ -54,7 +54,8 @@ impl Machine for Running<'_> {
             self.stop(now);
         }
         match self.patience {
-            Some(patience) if !worked || now >= patience => Progress::Done,
+            // What waits in queues was taken from its senders: it is sent if somebody takes it in time.
+            Some(patience) if !worked && !self.job.switch.queued() || now >= patience => Progress::Done,
             _ if worked => Progress::Worked,
             _ => Progress::Idle,
         }

@@ -13,6 +13,7 @@ mod rss;
 mod segment;
 mod sink;
 mod steer;
+mod turns;
 mod vlan;
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub use segment::{
 };
 pub use sink::{Frames, Sink};
 pub use steer::{Action, FlowKey, Match, Prefix, PrefixError, Rule, SteerError, Steering};
+pub use turns::Turns;
 pub use vlan::{
     TAG_LEN, VlanError, VlanFilter, insert_tag, outer_tag, strip_tag, tag_inserted, tag_stripped, tagged_front,
 };

@@ -3,7 +3,7 @@
 use crate::identity::host_hash;
 use crate::line::{Line, SeenLink, local_mac};
 use crate::machine::{Machine, Progress, Sleeper};
-use linerate_dcb::{Config, Dcb, Selection, Settings, SettingsError, Table};
+use linerate_dcb::{Classes, Config, Dcb, Selection, Settings, SettingsError};
 use linerate_nic::{ClassTable, Guests, MAX_INTERFACES, NicError, NicRx};
 use linerate_offload::Selection as Service;
 use linerate_port::{Info, Link, OpenError, Port, Spec};
@@ -233,22 +233,26 @@ impl SharedDcb {
 
     fn obey(&mut self, guests: &Guests) {
         let changes = self.agent.dcb.counters().changes;
-        if self.obeyed.replace(changes) != Some(changes)
-            && let Some(classes) = classes_of(self.agent.dcb.operative())
-        {
+        if self.obeyed.replace(changes) == Some(changes) {
+            return;
+        }
+        let table = self.agent.dcb.operative();
+        if let Some(classes) = class_table(&table.classes, table.pfc) {
             guests.control().set_classes(classes);
         }
     }
 }
 
-/// Traffic classes of an adapter, as they are operative. A class of ETS with 0 percent has what the others leave.
-fn classes_of(table: &Table) -> Option<ClassTable> {
+/// Traffic classes as an adapter and a switch have them, with a bit for each lossless priority; None if there is a class above
+/// 7. A class of ETS with 0 percent has what the others leave.
+#[must_use]
+pub fn class_table(classes: &Classes, pfc: u8) -> Option<ClassTable> {
     let service = |selection| match selection {
         Selection::Strict => Service::Strict,
         Selection::Ets(0) => Service::Rest,
         Selection::Ets(share) => Service::Share(share.into()),
     };
-    ClassTable::new(table.classes.of, table.classes.selection.map(service), table.pfc)
+    ClassTable::new(classes.of, classes.selection.map(service), pfc)
 }
 
 #[cfg(test)]

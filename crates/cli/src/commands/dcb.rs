@@ -4,7 +4,7 @@ mod asked;
 mod document;
 mod words;
 
-pub(super) use words::Words;
+pub(super) use words::{Words, classes, lossless};
 
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};

@@ -2,6 +2,7 @@
 
 mod asked;
 mod document;
+mod queues;
 mod show;
 
 use super::control;
@@ -27,8 +28,8 @@ pub(super) const COMMAND: Command = Command::by_clap("switch", Arguments::comman
 
 /// Run a learning switch until Ctrl-C, that other programs of this user attach to as vale:SW:PORT.
 ///
-/// Frames for a port that has no room are dropped and counted, unless pause was granted to that port (--ports): a
-/// sender that is faster than its receiver loses most of them. The last lines say for each port what became of all
+/// Frames for a port that has no room are dropped and counted, unless pause was granted to that port (--ports) or they find
+/// a place in a queue (--buffers): a sender that is faster than its receiver loses most of them. The last lines say for each port what became of all
 /// frames.
 #[derive(Parser)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
@@ -83,6 +84,8 @@ struct Arguments {
     /// Send no probes: an attached port that is joined to another one outside the switch is not found, and not blocked.
     #[arg(long)]
     no_loop_check: bool,
+    #[command(flatten)]
+    queues: queues::Queues,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -113,6 +116,8 @@ Examples:
     linerate switch lab --ports a:vlan=10,b:vlan=20,c:vlan=t10+t20
   eth0, the kernel, and any program:
     linerate switch lab --attach xdp:eth0 --host tap0
+  Bursts wait in 16 MB; storage (priority 3) loses nothing and has half of each port:
+    linerate switch lab --buffers 16M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3
   Copy what a sends to port watch:
     linerate switch lab --ports a,b,watch --mirror a:watch:in
   What it does and knows, from another shell:
@@ -135,6 +140,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let attached = granted("attach", &arguments.attach)?.into_iter().map(|(port, policy)| (resolve(&port).0, policy));
     let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
     let specs = forwarded(&names)?;
+    let buffers = arguments.queues.buffers()?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);
@@ -144,6 +150,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut switch = Switch::with_addresses(arguments.fdb_size);
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
+    buffers.iter().for_each(|buffers| switch.buffers(buffers));
     if !arguments.no_loop_check {
         switch.find_loops();
     }

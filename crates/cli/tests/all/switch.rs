@@ -29,6 +29,12 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --ports a:puase=1", "'a:puase=1' is no name of a port"),
         ("switch x --ports a,b:pause=1,a", "two ports 'a'"),
         ("switch x --mac-hold 301", "--mac-hold"),
+        ("switch x --buffers 1K", "give a size from 64K to 16G"),
+        ("switch x --buffers 1M:alpha=3", "alpha=3: give a power of two"),
+        ("switch x --ets prio-tc 3:1", "--buffers"),
+        ("switch x --pfc prio 3", "--buffers"),
+        ("switch x --buffers 1M --pfc prio 8", "--pfc: 8:on: give a number"),
+        ("switch x --buffers 1M --ets tc-tsa 0:ets tc-bw 0:50", "sum to 50: they must sum to 100"),
         ("switch x --fdb-size 3", "--fdb-size 3: give a number from 4 to 262144"),
         ("switch x --attach no-such-interface0", "no-such-interface0"),
         ("switch x --seconds 0", "--seconds"),
@@ -62,6 +68,35 @@ fn the_table_has_room_for_as_many_addresses_as_was_asked_for_and_says_so() {
         let ended = switch.end();
         assert!(ended.out.contains(&format!("known of {size} at most")), "{}", ended.said());
     }
+}
+
+/// A receiver that is slower than its sender, whose priority is lossless whatever port it is for.
+#[test]
+fn frames_wait_in_queues_where_there_are_buffers() {
+    let name = format!("queues-{}", std::process::id());
+    let options = "--json --buffers 64K --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:40 1:60 --pfc prio 0";
+    let switch = Process::ready(linerate(&format!("switch {name} {options}")), "attach to it as vale:");
+    let shown = |more: &str| {
+        let shown = linerate(&format!("switch show {name} {more}")).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let rx = Process::start(linerate(&format!("pkt-gen -i vale:{name}:b -f rx -n 200000")));
+    until("the receiver is there", || shown("").contains("\nb "));
+    let Ended { code, log, .. } = Process::start(linerate(&format!("pkt-gen -i vale:{name}:a -f tx -n 200000"))).end();
+    assert_eq!(code, Some(0), "{log}");
+    let Ended { code, log, .. } = rx.end();
+    assert_eq!(code, Some(0), "{log}");
+    let gone = |port: &serde_json::Value| port["gone"] == true;
+    until("both are gone", || json(&shown("--json"))["ports"].as_array().unwrap().iter().all(gone));
+    switch.signal("INT");
+    let Ended { code, out, log } = switch.end();
+    assert_eq!(code, Some(130), "{log}");
+    let document = json(&out);
+    for (key, n) in [("received", 200_000), ("sent", 200_000), ("waiting", 0), ("unexplained", 0)] {
+        assert_eq!(document["ledger"][key], n, "{out}");
+    }
+    let b = document["ports"].as_array().unwrap().iter().find(|port| port["name"] == "b").unwrap();
+    assert_eq!(b["classes"].as_array().unwrap().len(), 8, "{b}");
 }
 
 /// Two programs send from one address: it stays at the first one's port, or moves with every frame.

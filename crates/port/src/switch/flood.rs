@@ -10,6 +10,7 @@ use super::forward::Target;
 use super::forward::{Head, LONGEST, UNTAGGED, is_group, is_reserved, sixteen};
 use super::inlet::{Inlet, Part};
 use super::member::SourceState;
+use super::queues::Item;
 use super::table::{Key, PortId};
 use super::vlan::Leave;
 use crate::counters::DropReason;
@@ -253,7 +254,7 @@ impl Switch {
         u32::try_from(frames).unwrap_or(0)
     }
 
-    /// Copies a run into a port's ring as far as there is room; false, with nothing done, if it has to go frame by frame.
+    /// Copies a run into a port's ring as far as there is room, and the rest into its queue; false, with nothing done, if it has to go frame by frame.
     fn put_flock(&mut self, target: &Target, flock: &Flock, head: Head) -> bool {
         self.touch(target.to);
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return true };
@@ -277,11 +278,22 @@ impl Switch {
         if put > 0 {
             outlet.moved();
         }
+        let mut lost = u64::from(n - put);
+        if lost > 0
+            && let Some(store) = self.store.as_deref_mut()
+        {
+            for bytes in flock.frames().skip(put as usize) {
+                match store.admit(target.to, outlet, &Item { bytes, meta: None, priority, copies: 1 }) {
+                    Ok(()) => lost -= 1,
+                    Err(reason) => store.lost(outlet, priority, reason, 1),
+                }
+            }
+        }
         let count = &mut member.count;
         count.sent += u64::from(put);
         count.sent_bytes += bytes;
         count.priorities[priority.index()].sent += u64::from(put);
-        count.drop_copies(DropReason::NoRoom, priority, u64::from(n - put));
+        count.drop_copies(DropReason::NoRoom, priority, lost);
         true
     }
 }

@@ -8,6 +8,7 @@
 use super::flood::{Flooded, is_flood};
 use super::inlet::{Inlet, Part};
 use super::member::{Member, SourceState};
+use super::queues::{Item, Store};
 use super::rewrite::{Whole, retag};
 use super::snoop::Spread;
 use super::table::{Key, PortId};
@@ -87,6 +88,13 @@ pub(super) struct Passed {
     pub(super) bytes: u64,
     /// Frames refused.
     pub(super) refused: Drops,
+}
+
+/// Slots of a run that are done, and what was done beyond its ring's room: frames and their bytes.
+struct Rest {
+    slots: u32,
+    frames: u64,
+    bytes: u64,
 }
 
 /// Result of forwarding one frame.
@@ -214,7 +222,7 @@ impl Switch {
             (member.queue_of(way.priority), member.pauses(way.priority), member.keeps_room(way.priority));
         let Some(outlet) = member.outlets.get_mut(queue) else { return 0 };
         let room = outlet.room(n, keep);
-        if room == 0 && pauses && outlet.wait(self.now) {
+        if room == 0 && pauses && self.store.is_none() && outlet.wait(self.now) {
             member.count.priorities[way.priority.index()].waits += u64::from(state.waits_for.is_none());
             state.waits_for = Some((way.to, queue));
             return 0;
@@ -231,24 +239,7 @@ impl Switch {
             }
             (slots, put, sent_bytes) = (slots + done, put + done, sent_bytes + bytes);
         }
-        let (mut frames, mut bytes) = (u64::from(put), sent_bytes);
-        // The rest of the run has no room.
-        while put == batch.len() && !pauses && slots < n {
-            match inlet.part(i + slots) {
-                Part::Frame(frame, slot) => {
-                    let same = frame.read_u64(0) == Some(first)
-                        && frame.read_u64(8).is_some_and(|word| (word ^ second) & mask == 0)
-                        && slot & (flags::MOREFRAG | flags::META) == 0
-                        && frame.len() <= fits;
-                    if !same {
-                        break;
-                    }
-                    (frames, bytes) = (frames + 1, bytes + frame.len() as u64);
-                }
-                Part::Void | Part::Bad => {}
-            }
-            slots += 1;
-        }
+        let full = put == batch.len();
         batch.commit(put);
         let sent = u64::from(put);
         if put > 0 {
@@ -258,7 +249,11 @@ impl Switch {
         count.sent += sent;
         count.sent_bytes += sent_bytes;
         count.priorities[way.priority.index()].sent += sent;
-        count.drop_copies(DropReason::NoRoom, way.priority, frames - sent);
+        let (mut frames, mut bytes) = (sent, sent_bytes);
+        if full && slots < n && (!pauses || self.store.is_some()) {
+            let rest = self.rest(state, inlet, (i, slots), way, (first, second), (mask, fits));
+            (slots, frames, bytes) = (rest.slots, frames + rest.frames, bytes + rest.bytes);
+        }
         let count = self.count_mut(from);
         count.received += frames;
         count.received_bytes += bytes;
@@ -266,6 +261,67 @@ impl Switch {
         count.flooded += if way.flooded { frames } else { 0 };
         count.held += if way.held { frames } else { 0 };
         slots
+    }
+
+    /// Gives the rest of a run, for which the ring has no room, places in the queue, as far as there are any and there is a
+    /// queue. What has none is lost, or waits. The run began at the `i`th slot, and `slots` of it are done.
+    #[cold]
+    fn rest<I: Inlet>(
+        &mut self,
+        state: &mut SourceState,
+        inlet: &mut I,
+        (i, mut slots): (u32, u32),
+        way: &Destination,
+        (first, second): (u64, u64),
+        (mask, fits): (u64, usize),
+    ) -> Rest {
+        let (mut frames, mut bytes, mut lost) = (0, 0, 0);
+        let Some(member) = self.members[usize::from(way.to)].as_mut() else { return Rest { slots, frames, bytes } };
+        let (queue, pauses) = (member.queue_of(way.priority), member.pauses(way.priority));
+        let Some(outlet) = member.outlets.get_mut(queue) else { return Rest { slots, frames, bytes } };
+        while i + slots < inlet.len() {
+            let Part::Frame(frame, slot) = inlet.part(i + slots) else {
+                slots += 1;
+                continue;
+            };
+            let len = frame.len();
+            let head = if self.store.is_some() {
+                // A copy, as its sender may still write to it.
+                self.whole.clear();
+                self.whole.add(&frame, LONGEST);
+                self.whole.head()
+            } else {
+                frame.read_u64(0).zip(frame.read_u64(8))
+            };
+            let same = head.is_some_and(|(one, two)| one == first && (two ^ second) & mask == 0)
+                && slot & (flags::MOREFRAG | flags::META) == 0
+                && len <= fits;
+            if !same {
+                break;
+            }
+            if let Some(store) = self.store.as_deref_mut() {
+                let item = Item { bytes: &self.whole.bytes, meta: None, priority: way.priority, copies: 1 };
+                match store.admit(way.to, outlet, &item) {
+                    Ok(()) => {}
+                    Err(_) if pauses && outlet.wait(self.now) => {
+                        if slots == 0 {
+                            member.count.priorities[way.priority.index()].waits += 1;
+                            state.waits_for = Some((way.to, queue));
+                        }
+                        break;
+                    }
+                    Err(reason) => {
+                        store.lost(outlet, way.priority, reason, 1);
+                        lost += 1;
+                    }
+                }
+            } else {
+                lost += 1;
+            }
+            (slots, frames, bytes) = (slots + 1, frames + 1, bytes + len as u64);
+        }
+        member.count.drop_copies(DropReason::NoRoom, way.priority, lost);
+        Rest { slots, frames, bytes }
     }
 
     /// Carries one frame of one or more slots, of any kind.
@@ -472,7 +528,11 @@ impl Switch {
         // A tag may be inserted.
         let needed = slots_for(len + 4, outlet.tx.ring.usable()).filter(|needed| *needed < outlet.tx.ring.slots());
         let Some(needed) = needed else { return false };
-        if outlet.room(needed, false) >= needed || !outlet.wait(now) {
+        let store = self.store.as_deref();
+        if outlet.room(needed, false) >= needed
+            || store.is_some_and(|store| store.has_place(outlet, priority, len + 4))
+            || !outlet.wait(now)
+        {
             return false;
         }
         member.count.priorities[priority.index()].waits += 1;
@@ -486,14 +546,9 @@ impl Switch {
         self.touch(target.to);
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
-        let put = member.put(priority, target.leave, head.tag.is_some(), whole, &mut self.changed);
-        let sent = u64::from(put.frames);
-        member.count.sent += sent;
-        member.count.sent_bytes += put.bytes;
-        member.count.priorities[priority.index()].sent += sent;
-        if let Some((reason, dropped)) = put.dropped {
-            member.count.drop_copies(reason, priority, dropped.into());
-        }
+        let form = Form { priority, leave: target.leave, tagged: head.tag.is_some() };
+        let put = member.put((target.to, self.store.as_deref_mut()), form, whole, &mut self.changed);
+        member.count.took(priority, &put, 1);
         // What was refused as a whole is one copy; all else is counted independently of what was put.
         let refused = put.frames == 0 && put.dropped.is_some_and(|(_, dropped)| dropped == 1);
         if refused { 0 } else { member.finisher.frames(&whole.bytes, whole.meta) - 1 }
@@ -501,8 +556,15 @@ impl Switch {
 }
 
 impl Member {
-    /// Puts a copy of a frame into a ring, in its outgoing form. `changed`: buffer for a changed frame.
-    fn put(&mut self, priority: Priority, leave: Leave, tagged: bool, whole: &Whole, changed: &mut Vec<u8>) -> Put {
+    /// Puts a copy of a frame into a ring, in its outgoing form, or gives it a place in the queue. `changed`: buffer for a
+    /// changed frame.
+    fn put(
+        &mut self,
+        (to, store): (PortId, Option<&mut Store>),
+        Form { priority, leave, tagged }: Form,
+        whole: &Whole,
+        changed: &mut Vec<u8>,
+    ) -> Put {
         let mut meta = whole.meta;
         let bytes = if leave == Leave::AsItCame {
             &whole.bytes
@@ -517,12 +579,32 @@ impl Member {
         let is_super = meta.is_some_and(|meta| meta.gso_type != 0);
         let wanted = if is_super { ring.slots() } else { slots_for(bytes.len(), ring.usable()).unwrap_or(1) };
         let room = outlet.room(wanted, keep);
+        if let Some(store) = store
+            && self.finisher.slots(&outlet.tx.ring, bytes, meta).is_some_and(|needed| needed > room)
+        {
+            let item = Item { bytes, meta, priority, copies: self.finisher.frames(bytes, meta) };
+            return match store.admit(to, outlet, &item) {
+                Ok(()) => Put::default(),
+                Err(reason) => {
+                    store.lost(outlet, priority, reason, 1);
+                    Put::none(DropReason::NoRoom)
+                }
+            };
+        }
         let put = self.finisher.put(&mut outlet.tx.ring, room, bytes, meta);
         if put.frames > 0 {
             outlet.moved();
         }
         put
     }
+}
+
+/// Form in which a copy leaves.
+struct Form {
+    priority: Priority,
+    leave: Leave,
+    /// The frame has a tag.
+    tagged: bool,
 }
 
 /// Receiver of a copy.

@@ -1,11 +1,13 @@
 //! Accounting of every frame, per port and in total.
 //!
 //! A received frame is refused (with a reason) or becomes one copy per destination; a copy gets into its port's ring or
-//! is dropped (with a reason); so does a frame that the switch itself makes; a copy in a ring is carried on, or lost with its receiver. Both sides of each step are
-//! counted independently, so that unexplained frames are a finding and not a definition.
+//! is dropped (with a reason), or waits in a queue; so does a frame that the switch itself makes; a copy in a ring is carried on,
+//! or lost with its receiver. Both sides of each step are counted independently, so that unexplained frames are a finding and not a definition.
 
 use super::member::{Fate, Member, PortCounters};
+use super::queues::ClassCounters;
 use crate::counters::{DropReason, Drops};
+use linerate_offload::TrafficClass;
 
 /// Number of departed ports that are remembered by name.
 const REMEMBERED: usize = 256;
@@ -25,9 +27,17 @@ pub struct PortReport {
     pub count: PortCounters,
     /// Fate of the copies put into its rings.
     pub fate: Fate,
+    /// Counters of its traffic classes; None at a switch without buffers.
+    pub classes: Option<[ClassCounters; TrafficClass::MOST]>,
 }
 
 impl PortReport {
+    /// Copies that wait in its queues.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.classes.iter().flatten().map(|class| class.waiting).sum()
+    }
+
     pub(super) fn of(member: &Member) -> Self {
         Self {
             name: member.name.clone(),
@@ -36,6 +46,7 @@ impl PortReport {
             blocked: member.blocked.clone(),
             count: member.counters(),
             fate: member.fate(),
+            classes: member.classes(),
         }
     }
 }
@@ -55,6 +66,8 @@ pub struct Ledger {
     pub sent: u64,
     /// Copies, and frames of its own, that did not get into a ring.
     pub dropped: Drops,
+    /// Copies, and frames of its own, that wait in queues.
+    pub waiting: u64,
     /// Copies in rings whose receiver went before it took them.
     pub lost: u64,
     /// Copies that the counts above miss, or count twice.
@@ -66,7 +79,9 @@ impl Ledger {
     #[must_use]
     pub fn of(ports: &[PortReport]) -> Self {
         let mut sum = Self::default();
-        for PortReport { count, fate, .. } in ports {
+        for port in ports {
+            let PortReport { count, fate, .. } = port;
+            sum.waiting += port.waiting();
             sum.received += count.received;
             sum.refused += count.refused;
             sum.copies += count.copies;
@@ -78,7 +93,7 @@ impl Ledger {
             let by_priority: u64 = count.priorities.iter().map(|priority| priority.sent + priority.dropped).sum();
             sum.unexplained += by_priority.abs_diff(count.sent + count.dropped.total());
         }
-        sum.unexplained += (sum.copies + sum.own).abs_diff(sum.sent + sum.dropped.total());
+        sum.unexplained += (sum.copies + sum.own).abs_diff(sum.sent + sum.dropped.total() + sum.waiting);
         // A forwarded frame became one copy at least.
         sum.unexplained += sum.received.saturating_sub(sum.copies);
         sum
@@ -108,6 +123,9 @@ impl Retired {
             Some(port) => {
                 port.count += report.count;
                 port.fate += report.fate;
+                for (class, more) in port.classes.iter_mut().flatten().zip(report.classes.into_iter().flatten()) {
+                    *class += more;
+                }
             }
             None => self.ports.push(report),
         }
@@ -137,6 +155,7 @@ mod tests {
             blocked: None,
             count,
             fate,
+            classes: None,
         };
         let from = PortCounters { received: 10, copies: 10, ..PortCounters::default() };
         let mut to = PortCounters { sent: 10, ..PortCounters::default() };

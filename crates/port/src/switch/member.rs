@@ -1,14 +1,16 @@
 //! A port as the switch sees it: its receive queues, its transmit queues, its policy, its counters.
 
+use super::queues::{ClassCounters, Queues};
 use super::table::PortId;
 use super::vlan::Vlans;
 use crate::cable::Side;
 use crate::class::{PATIENCE, queue_of};
 use crate::counters::{DropReason, Drops};
-use crate::finish::{Finished, Finisher};
+use crate::finish::{Finished, Finisher, Put};
 use crate::info::{Caps, Link};
 use crate::port::Port;
 use crate::queue::{RxQueue, TxQueue};
+use linerate_offload::TrafficClass;
 use linerate_text::counters;
 use linerate_wire::Priority;
 use std::os::fd::RawFd;
@@ -84,6 +86,19 @@ impl PortCounters {
         self.dropped.add(reason, n);
         self.priorities[priority.index()].dropped += n;
     }
+
+    /// Counts what became of a frame that was put into a ring, of which `copies` were to be made.
+    pub(super) fn took(&mut self, priority: Priority, put: &Put, copies: u64) {
+        let sent = u64::from(put.frames);
+        self.sent += sent;
+        self.sent_bytes += put.bytes;
+        self.priorities[priority.index()].sent += sent;
+        if let Some((reason, dropped)) = put.dropped {
+            // A frame that was refused as a whole is lost with all that it was to become.
+            let least = if sent == 0 { copies } else { 0 };
+            self.drop_copies(reason, priority, least.max(dropped.into()));
+        }
+    }
 }
 
 /// One receive queue.
@@ -116,20 +131,37 @@ pub(super) struct Outlet {
     pub(super) synced: bool,
     /// Frames were put since its last sync.
     pub(super) dirty: bool,
+    /// Frames wait in its queues, so that none goes past them.
+    pub(super) queued: bool,
     /// Time in ns since which a frame waits for room here; 0 if none does.
     waits_since: u64,
+    /// Queues by class, at a switch that has buffers.
+    pub(super) queues: Option<Box<Queues>>,
 }
 
 impl Outlet {
-    /// Free slots for a priority. Droppable priorities leave a quarter to the pausing priorities, if there are any.
+    /// Free slots for a priority; none while frames wait in queues. Droppable priorities leave a quarter to the pausing
+    /// priorities, if there are any.
     #[inline]
     pub(super) fn room(&mut self, wanted: u32, keep: bool) -> u32 {
+        if self.queued { 0 } else { self.free(wanted, keep) }
+    }
+
+    /// Free slots for a priority, whatever waits in queues.
+    #[inline]
+    pub(super) fn free(&mut self, wanted: u32, keep: bool) -> u32 {
         if !self.synced && self.tx.ring.free() < wanted + self.tx.ring.slots() / 4 {
-            self.tx.sync();
-            (self.synced, self.dirty) = (true, false);
+            self.refresh();
         }
         let kept = if keep { self.tx.ring.slots() / 4 } else { 0 };
         self.tx.ring.free().saturating_sub(kept)
+    }
+
+    /// Syncs the queue, so that its ring has all the room that there is.
+    #[inline]
+    pub(super) fn refresh(&mut self) {
+        self.tx.sync();
+        (self.synced, self.dirty) = (true, false);
     }
 
     /// Takes note of a lack of room; true if the frame shall go on waiting. If a receiver takes nothing for too long,
@@ -173,6 +205,8 @@ pub(super) struct Member {
     pub(super) largest: usize,
     pub(super) sources: Vec<Source>,
     pub(super) outlets: Vec<Outlet>,
+    /// Priorities that leave room in rings to others, one bit each.
+    pub(super) keeps: u8,
     /// The port is a monitor: it gets copies only, and sends nothing.
     pub(super) monitor: bool,
     /// Name of the port that this one is joined to outside of the switch: it is blocked.
@@ -212,7 +246,7 @@ impl Member {
     /// True if frames of a priority have to leave room for others.
     #[inline]
     pub(super) fn keeps_room(&self, priority: Priority) -> bool {
-        self.policy.pause != 0 && !self.pauses(priority)
+        self.keeps & priority.bit() != 0
     }
 
     /// True if the other end is gone and all frames that it had sent are read.
@@ -239,6 +273,16 @@ impl Member {
         count.finished = self.finisher.done();
         self.sources.iter().for_each(|source| count.refused += source.rx.counters().dropped);
         count
+    }
+
+    /// Counters of its traffic classes, of all its rings; None at a switch without buffers.
+    pub(super) fn classes(&self) -> Option<[ClassCounters; TrafficClass::MOST]> {
+        let queues = self.outlets.iter().filter_map(|outlet| outlet.queues.as_deref());
+        let each = queues.map(|queues| [0, 1, 2, 3, 4, 5, 6, 7].map(|class| queues.counters(class)));
+        each.reduce(|mut sum, classes| {
+            sum.iter_mut().zip(classes).for_each(|(sum, class)| *sum += class);
+            sum
+        })
     }
 
     /// Fate of the copies that were put into its rings.
@@ -278,7 +322,7 @@ impl Fate {
 
 impl Outlet {
     pub(super) fn new(tx: TxQueue) -> Self {
-        Self { tx, synced: false, dirty: false, waits_since: 0 }
+        Self { tx, synced: false, dirty: false, queued: false, waits_since: 0, queues: None }
     }
 }
 

@@ -17,6 +17,8 @@
 //! Out of scope: spanning tree and clocks. A buffer is never lent from one port to another: a port that gets one gives
 //! another for it at once.
 
+mod buffer;
+mod cells;
 mod flood;
 mod forward;
 mod grant;
@@ -33,6 +35,7 @@ mod parked;
 mod portset;
 mod probe;
 mod querier;
+mod queues;
 mod rewrite;
 mod show;
 mod snoop;
@@ -43,11 +46,13 @@ mod vi;
 mod vlan;
 mod within;
 
+pub use buffer::{Alpha, CELL, QueueDrop, QueueDrops};
 pub use groups::GroupCounters;
 pub use guest::Guest;
 pub use ledger::{Ledger, PortReport};
 pub use listener::{Grant, Listener, ListenerCounters};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
+pub use queues::{Buffers, ClassCounters};
 pub use rewrite::retag;
 pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};
 pub use table::{MOST_PORTS, TABLE_SIZES, TableCounters};
@@ -68,6 +73,7 @@ use ledger::Retired;
 use member::{Member, Outlet, Source};
 use own::Own;
 use parked::Parked;
+use queues::Store;
 use rewrite::Whole;
 use std::sync::Arc;
 use table::{PortId, Table};
@@ -122,6 +128,8 @@ pub struct Switch {
     worked: bool,
     /// Ports into whose rings something was put since the last flush.
     touched: Vec<PortId>,
+    /// Buffers of outputs without room, if there are any.
+    store: Option<Box<Store>>,
     share: Share,
     flock: Flock,
     table: Table,
@@ -176,6 +184,7 @@ impl Switch {
             parks: false,
             worked: false,
             touched: Vec::new(),
+            store: None,
             share: Share::default(),
             flock: Flock::default(),
             table: Table::new(addresses as usize, [random(), random()]),
@@ -220,7 +229,8 @@ impl Switch {
         if place == self.members.len() {
             self.members.push(None);
         }
-        self.members[place] = Some(Member {
+        let keeps = if plug.policy.pause == 0 { 0 } else { !plug.policy.pause };
+        let mut member = Member {
             was_up: plug.rx.first().is_some_and(|rx| rx.link() == Link::Up),
             name: plug.name,
             path: plug.path,
@@ -229,6 +239,7 @@ impl Switch {
             largest: plug.largest,
             sources: plug.rx.into_iter().map(|rx| Source::new(rx, self.now)).collect(),
             outlets: plug.tx.into_iter().map(Outlet::new).collect(),
+            keeps,
             monitor: false,
             blocked: None,
             apart: false,
@@ -240,7 +251,11 @@ impl Switch {
             touched: false,
             life: plug.life,
             _keep: plug.keep,
-        });
+        };
+        if let Some(store) = self.store.as_deref_mut() {
+            member.give_queues(store);
+        }
+        self.members[place] = Some(member);
         self.own.changed(id, false);
         let at = self.awake.partition_point(|awake| *awake < id);
         self.awake.insert(at, id);
@@ -260,7 +275,7 @@ impl Switch {
         self.forwards_reserved = on;
     }
 
-    /// Removes a port: frames that wait for it are lost and counted, addresses learned at it are forgotten.
+    /// Removes a port: frames that wait for it, in its rings or queues, are lost and counted, addresses learned at it are forgotten.
     pub fn detach(&mut self, name: &str) -> bool {
         let id = self.find(name);
         id.map(|id| self.remove(id)).is_some()
@@ -275,6 +290,9 @@ impl Switch {
         self.share.forget(id);
         // The last sync counts the frames that the other end took.
         member.outlets.iter_mut().for_each(|outlet| outlet.tx.sync());
+        if let Some(store) = self.store.as_deref_mut() {
+            store.close(id, &mut member);
+        }
         self.retired.add(&member);
         self.table.flush(id);
         self.own.changed(id, true);

@@ -6,6 +6,7 @@
 
 use super::forward::{Head, Target};
 use super::guard::{Guard, Heard};
+use super::member::Member;
 use super::portset::PortSet;
 use super::querier::{Due, INTERVAL, Querier, WITHIN};
 use super::rewrite::Whole;
@@ -13,6 +14,7 @@ use super::snoop::{Came, Family, Snoop, Spread};
 use super::table::PortId;
 use super::vlan::Leave;
 use super::{Switch, probe, tick_of};
+use crate::class::queue_of;
 use crate::counters::DropReason;
 use crate::info::Link;
 use linerate_wire::{EtherType, EthernetRepr, MacAddr, multicast_mac};
@@ -150,16 +152,21 @@ impl Switch {
             }
             // Its ring is asked for room, and so has to be flushed.
             self.touch(id);
-            let room = self.members[usize::from(id)].as_mut().and_then(|member| {
-                let queue = member.queue_of(linerate_wire::Priority::default());
-                Some(member.outlets.get_mut(queue)?.room(1, false))
-            });
-            if room == Some(0) {
+            let priority = linerate_wire::Priority::default();
+            let Some(Member { outlets, finisher, count, .. }) = self.members[usize::from(id)].as_mut() else {
+                continue;
+            };
+            let queue = queue_of(priority, outlets.len());
+            let Some(outlet) = outlets.get_mut(queue) else { continue };
+            if outlet.free(1, false) == 0 {
                 self.own.owing = true;
                 continue;
             }
-            let whole = Whole { bytes: guard.probe(id).to_vec(), ..Whole::default() };
-            self.send_own(&Target { to: id, leave: Leave::AsItCame, watches: false }, &whole);
+            // Before what waits in queues: that may be a loop's.
+            let put = finisher.put(&mut outlet.tx.ring, 1, &guard.probe(id), None);
+            outlet.moved();
+            count.own += 1;
+            count.took(priority, &put, 1);
         }
         self.own.guard = Some(guard);
     }

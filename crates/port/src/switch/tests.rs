@@ -1,9 +1,11 @@
 //! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
+mod ets;
 mod flood;
 mod groups;
 mod loops;
 mod parked;
+mod queues;
 mod slots;
 
 use super::*;

@@ -14,8 +14,8 @@ impl Switch {
         self.begin(now);
         self.tend();
         self.rouse();
+        let mut worked = self.drain();
         self.share.begin();
-        let mut worked = false;
         for at in 0..self.awake.len() {
             worked |= self.serve(self.awake[at]);
         }
@@ -155,7 +155,7 @@ impl Switch {
     }
 
     /// Visits all queues to wait for: instead of a queue whose next frame waits for room elsewhere, the queue without
-    /// room; for all that are parked, their set.
+    /// room; the rings that frames in queues wait for; for all that are parked, their set.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
         if self.parked.any() {
             visit(&mut self.parked);
@@ -174,7 +174,7 @@ impl Switch {
         for (id, member) in self.members.iter_mut().enumerate() {
             for (queue, outlet) in member.iter_mut().flat_map(|member| &mut member.outlets).enumerate() {
                 let waited_for = full.iter().any(|(port, q)| usize::from(*port) == id && *q == queue);
-                if waited_for || outlet.tx.ring.pending() > 0 {
+                if waited_for || outlet.queued || outlet.tx.ring.pending() > 0 {
                     visit(&mut outlet.tx);
                 }
             }

@@ -81,7 +81,7 @@ fn number(text: &str) -> Option<u16> {
 }
 
 /// `--ets`; none if nothing is said.
-fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
+pub(in crate::commands) fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
     let (mut classes, mut shares) = (Classes::default(), [None; 8]);
     for (list, word) in lists("--ets", words, &["prio-tc", "tc-tsa", "tc-bw"])? {
         let (of, value) = pair("--ets", word)?;
@@ -112,7 +112,7 @@ fn classes(words: &[String]) -> Result<Option<Classes>, Trouble> {
 }
 
 /// `--pfc`: a bit for each lossless priority.
-fn lossless(words: &[String]) -> Result<u8, Trouble> {
+pub(in crate::commands) fn lossless(words: &[String]) -> Result<u8, Trouble> {
     let mut pfc = 0;
     for (list, word) in lists("--pfc", words, &["prio", "prio-pfc"])? {
         let (of, value) = if list == "prio" { (word, "on") } else { word.split_once(':').unwrap_or((word, "")) };

@@ -1,7 +1,7 @@
 //! `linerate switch show`: a switch that runs, from another shell.
 
 use crate::commands::control::{Kind, reasons, rows, table, word};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Requests to switches.
 pub(super) const KIND: Kind = Kind {
@@ -32,6 +32,16 @@ fn text(document: &Value) -> String {
             word(&port["path"]),
         ]
     };
+    // Classes that a port has had frames of in queues.
+    let classes = document["ports"].as_array().into_iter().flatten().flat_map(|port| {
+        let classes = port["classes"].as_array().into_iter().flatten();
+        let used = classes.filter(|class| class["queued"] != 0 || class["dropped"] != json!({}));
+        used.map(|class| {
+            let words = ["class", "queued", "waiting", "waiting_bytes"].map(|key| word(&class[key]));
+            [vec![word(&port["name"])], words.to_vec(), vec![reasons([&class["dropped"]])]].concat()
+        })
+    });
+    let classes: Vec<Vec<String>> = classes.collect();
     let address = |row: &Value| {
         vec![word(&row["mac"]), word(&row["vlan"]), word(&row["port"]), format!("{} s", word(&row["age_s"]))]
     };
@@ -52,6 +62,7 @@ fn text(document: &Value) -> String {
             &["port", "in frames", "out frames", "in: refused", "out: dropped", "state", "path"],
             &rows(document, "ports", port),
         ),
+        table(&["port", "class", "queued frames", "waiting", "bytes", "found no place"], &classes),
         format!(
             "addresses: {} known of {} at most, {} learned, {} moved, {} evicted, {} not learned; ports: {} admitted, {} refused; \
              unexplained frames: {}\n",
@@ -101,7 +112,6 @@ fn moved(before: &Value, now: &Value, seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_line_has_the_ports_that_moved() {
@@ -116,7 +126,10 @@ mod tests {
     fn a_text_has_all_that_a_switch_knows() {
         let document = json!({
             "switch": "lab", "pid": 7,
-            "ports": [{"name": "a", "path": "a path", "received": 3, "sent": 4, "dropped": {"no_room": 5}, "blocked": "b"}],
+            "ports": [{"name": "a", "path": "a path", "received": 3, "sent": 4, "dropped": {"no_room": 5}, "blocked": "b", "classes": [
+                {"class": 0, "queued": 0, "waiting": 0, "waiting_bytes": 0, "dropped": {}},
+                {"class": 1, "queued": 70, "waiting": 30, "waiting_bytes": 7680, "dropped": {"threshold": 2}},
+            ]}],
             "addresses": [{"mac": "02:00:00:00:00:01", "vlan": 3, "port": "a", "age_s": 12}],
             "groups": [{"group": "239.1.2.3", "vlan": 1, "ports": [{"port": "a", "left_s": 250}]}],
             "queriers": [{"address": "10.0.0.1", "vlan": 1, "port": null}],
@@ -127,6 +140,7 @@ mod tests {
             "switch lab, process 7",
             "blocked: joined to b",
             "no_room 5",
+            "found no place\na     1      70             30       7680   threshold 2\n\n",
             "02:00:00:00:00:01  3     a     12 s",
             "a (250 s)",
             "this switch",

@@ -2,7 +2,7 @@
 
 use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{
-    GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Switch, TableCounters,
+    ClassCounters, GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Switch, TableCounters,
 };
 use linerate_wire::MacAddr;
 use serde_json::{Map, Value, json};
@@ -75,7 +75,8 @@ impl Snapshot {
             "ledger": {
                 "received": ledger.received, "refused": map(ledger.refused.iter()), "copies": ledger.copies,
                 "own": ledger.own,
-                "sent": ledger.sent, "dropped": map(ledger.dropped.iter()), "lost": ledger.lost,
+                "sent": ledger.sent, "dropped": map(ledger.dropped.iter()), "waiting": ledger.waiting,
+                "lost": ledger.lost,
                 "unexplained": ledger.unexplained,
             },
             "table": {
@@ -114,6 +115,12 @@ fn port(port: &PortReport) -> Value {
     let count = &port.count;
     let priority =
         |count: &PriorityCounters| json!({"sent": count.sent, "dropped": count.dropped, "waits": count.waits});
+    let class = |(class, count): (usize, &ClassCounters)| {
+        json!({
+            "class": class, "queued": count.queued, "queued_bytes": count.queued_bytes, "waiting": count.waiting,
+            "waiting_bytes": count.waiting_bytes, "dropped": map(count.dropped.iter()),
+        })
+    };
     json!({
         "name": port.name, "path": port.path, "gone": port.gone, "blocked": port.blocked,
         "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
@@ -122,5 +129,6 @@ fn port(port: &PortReport) -> Value {
         "finished": map(count.finished.iter()),
         "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
         "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
+        "classes": port.classes.as_ref().map(|classes| classes.iter().enumerate().map(class).collect::<Vec<_>>()),
     })
 }

@@ -70,7 +70,7 @@ fn not_carried(port: &PortReport) -> String {
 pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
     let (table, listener) = (job.switch.table(), job.listener.counters());
     format!(
-        "Ledger: in {} refused {} ({}); copies {} + own {} = out {} + dropped {} ({}); of those out, lost with their receiver {}; \
+        "Ledger: in {} refused {} ({}); copies {} + own {} = out {} + dropped {} ({}) + in queues {}; of those out, lost with their receiver {}; \
          unexplained {}.\nAddresses: {} known of {} at most, {} learned, {} moved, {} held, {} evicted, {} not learned. \
          Ports: {} admitted, {} refused, {} disconnected for protocol violations.",
         ledger.received,
@@ -81,6 +81,7 @@ pub(super) fn ledger_line(ledger: &Ledger, job: &SwitchJob) -> String {
         ledger.sent,
         ledger.dropped.total(),
         reasons(ledger.dropped.iter()),
+        ledger.waiting,
         ledger.lost,
         ledger.unexplained,
         table.known,

@@ -216,7 +216,7 @@ fn a_receiver_that_has_taken_all_has_room_for_frames_that_keep_some_free() {
 }
 
 /// A super-frame of TCP, and what its metadata says.
-fn super_frame(payload: usize, gso_size: u16) -> (Vec<u8>, Meta) {
+pub(super) fn super_frame(payload: usize, gso_size: u16) -> (Vec<u8>, Meta) {
     let mut bytes = tcp(payload);
     for (n, byte) in (0u8..=250).cycle().zip(&mut bytes[54..]) {
         *byte = n;

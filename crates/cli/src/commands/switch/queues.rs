@@ -1,0 +1,87 @@
+//! Flags of the queues at the switch's outputs.
+
+use super::super::dcb;
+use crate::trouble::Trouble;
+use clap::Args;
+use linerate_dcb::Settings;
+use linerate_port::switch::{Alpha, Buffers};
+use linerate_rt::dcb::class_table;
+use linerate_text::bytes;
+
+/// Least bytes of all buffers.
+const LEAST: u64 = 64 << 10;
+
+#[derive(Args)]
+pub(super) struct Queues {
+    /// Have frames that find no room at a port wait in queues by traffic class, in buffers of this size (as 16M) for all
+    /// ports; without it they are dropped, or wait at their sender where pause was granted.
+    ///
+    /// reserved=SIZE is the part that each queue has of its own (4K), together half of all at most. All share the rest: a queue may have alpha
+    /// times what is left of it, where alpha=N is a power of two from 1/128 to 8 (1).
+    #[arg(long, value_name = "SIZE[:reserved=SIZE][:alpha=N]", value_parser = buffers)]
+    buffers: Option<Buffers>,
+    /// Traffic classes of the queues, as iproute2's `dcb ets` has them: prio-tc 0:0 3:1, tc-tsa 0:ets 1:ets (or strict),
+    /// tc-bw 0:50 1:50; `all` stands for each number. Without these all priorities are of class 0.
+    #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
+    ets: Vec<String>,
+    /// Lossless priorities: prio 3, or as iproute2's `dcb pfc` has them, prio-pfc 3:on. Their frames wait at their sender
+    /// when their queue has its share of the buffers, whatever port they are for.
+    #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
+    pfc: Vec<String>,
+}
+
+impl Queues {
+    /// Buffers with their classes, if there are to be any.
+    pub(super) fn buffers(&self) -> Result<Option<Buffers>, Trouble> {
+        let Some(buffers) = self.buffers else { return Ok(None) };
+        let (classes, pfc) = (dcb::classes(&self.ets)?.unwrap_or_default(), dcb::lossless(&self.pfc)?);
+        let settings = Settings { classes, pfc, ..Settings::default() };
+        settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
+        let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
+        Ok(Some(Buffers { classes, ..buffers }))
+    }
+}
+
+/// Buffers, as they are typed.
+fn buffers(text: &str) -> Result<Buffers, String> {
+    let mut parts = text.split(':');
+    let size = |text: &str| bytes(text).ok_or_else(|| format!("'{text}' is no size; give bytes, as 512K or 16M"));
+    let mut buffers = Buffers { bytes: size(parts.next().unwrap_or(""))?, ..Buffers::default() };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("reserved", text)) => buffers.reserved = size(text)?,
+            Some(("alpha", text)) => buffers.alpha = text.parse::<Alpha>().map_err(|e| format!("{part}: {e}"))?,
+            _ => return Err(format!("{part}: give reserved=SIZE or alpha=N")),
+        }
+    }
+    if !(LEAST..=Buffers::MOST).contains(&buffers.bytes) {
+        return Err("give a size from 64K to 16G".to_owned());
+    }
+    if buffers.reserved > buffers.bytes {
+        return Err(format!("reserved={} is more than there is; give less", buffers.reserved));
+    }
+    Ok(buffers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_read_and_what_is_wrong_is_named() {
+        assert_eq!(buffers("1M").unwrap(), Buffers { bytes: 1 << 20, ..Buffers::default() });
+        let all = Buffers { bytes: 1 << 20, reserved: 512, alpha: "1/4".parse().unwrap(), ..Buffers::default() };
+        assert_eq!((buffers("1M:reserved=512:alpha=1/4"), buffers("1M:alpha=1/4:reserved=512")), (Ok(all), Ok(all)));
+        for (text, wanted) in [
+            ("", "'' is no size; give bytes, as 512K or 16M"),
+            ("63K", "give a size from 64K to 16G"),
+            ("17G", "give a size from 64K to 16G"),
+            ("1M:reserved=x", "'x' is no size; give bytes, as 512K or 16M"),
+            ("1M:reserved=2M", "reserved=2097152 is more than there is; give less"),
+            ("1M:alpha=3", "alpha=3: give a power of two from 1/128 to 8, as 1/2 or 4"),
+            ("1M:beta=3", "beta=3: give reserved=SIZE or alpha=N"),
+        ] {
+            assert_eq!(buffers(text).unwrap_err(), wanted, "{text}");
+        }
+    }
+}

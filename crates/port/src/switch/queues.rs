@@ -1,0 +1,292 @@
+//! Queues of an output, one for each traffic class, for frames that its ring has no room for.
+//!
+//! As long as there is room, frames go from ring to ring and no queue is touched. A frame that finds none takes a place in the
+//! queue of its class, if the buffers' accounting ([`Pool`]) has one for it, and from then on all frames for that ring pass its
+//! queues, so that none overtakes another of its class, until the queues are empty. What then leaves for the ring is chosen by
+//! the table of classes ([`Turns`]).
+//!
+//! A frame without a place is lost and counted by reason, or, if its priority is lossless, waits in its sender's ring.
+
+use super::Switch;
+use super::buffer::{Account, Alpha, CELL, Pool, QueueDrop, QueueDrops, cells_for};
+use super::cells::{Cells, Chain};
+use super::member::{Member, Outlet};
+use super::table::PortId;
+use crate::chain::slots_for;
+use crate::counters::DropReason;
+use linerate_offload::{ClassTable, TrafficClass, Turns};
+use linerate_ring::Meta;
+use linerate_text::counters;
+use linerate_wire::Priority;
+use std::collections::VecDeque;
+
+/// Buffers of a switch, and the classes whose queues share them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// Bytes of each queue's own part.
+    pub reserved: u64,
+    /// Factor of the threshold of the part that all queues share.
+    pub alpha: Alpha,
+    /// Class of each priority, when each class is served, and which priorities are lossless.
+    pub classes: ClassTable,
+}
+
+impl Default for Buffers {
+    /// 16 MiB, of which each queue has 4 KiB of its own, of one class.
+    fn default() -> Self {
+        Self { bytes: 16 << 20, reserved: 4 << 10, alpha: Alpha::default(), classes: ClassTable::default() }
+    }
+}
+
+impl Buffers {
+    /// Most bytes.
+    pub const MOST: u64 = 16 << 30;
+}
+
+counters! {
+    /// Counters of a traffic class at an output.
+    pub struct ClassCounters {
+        /// Copies that were given a place in the queue.
+        pub queued: u64,
+        /// Bytes of these copies.
+        pub queued_bytes: u64,
+        /// Copies that are in the queue now.
+        pub waiting: u64,
+        /// Bytes of the buffers that they have.
+        pub waiting_bytes: u64,
+        /// Copies that were lost for want of a place.
+        pub dropped: QueueDrops,
+    }
+}
+
+/// What the queues of a switch have in common.
+pub(super) struct Store {
+    pool: Pool,
+    cells: Cells,
+    pub(super) classes: ClassTable,
+    /// Ports with frames in queues.
+    congested: Vec<PortId>,
+    bytes: Vec<u8>,
+}
+
+/// A frame for a queue, in the form in which it leaves.
+pub(super) struct Item<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) meta: Option<Meta>,
+    pub(super) priority: Priority,
+    /// Frames that it becomes.
+    pub(super) copies: u64,
+}
+
+/// A frame in a queue.
+struct Waiting {
+    chain: Chain,
+    meta: Option<Meta>,
+    priority: Priority,
+    copies: u64,
+}
+
+/// The queues of one output ring.
+pub(super) struct Queues {
+    classes: [Queue; TrafficClass::MOST],
+    /// Classes with frames, one bit each.
+    waiting: u8,
+    turns: Turns,
+}
+
+/// One class's.
+#[derive(Default)]
+struct Queue {
+    frames: VecDeque<Waiting>,
+    account: Account,
+    count: ClassCounters,
+}
+
+impl Queues {
+    /// Counters of a class.
+    pub(super) fn counters(&self, class: usize) -> ClassCounters {
+        let Queue { frames, account, count } = &self.classes[class];
+        let waiting = frames.iter().map(|frame| frame.copies).sum();
+        ClassCounters { waiting, waiting_bytes: u64::from(account.used()) * CELL as u64, ..*count }
+    }
+}
+
+impl Store {
+    pub(super) fn new(buffers: &Buffers) -> Self {
+        let cells = |bytes: u64| u32::try_from(bytes / CELL as u64).unwrap_or(u32::MAX);
+        Self {
+            pool: Pool::new(cells(buffers.bytes), cells(buffers.reserved), buffers.alpha),
+            cells: Cells::new(cells(buffers.bytes)),
+            classes: buffers.classes,
+            congested: Vec::new(),
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Queues for an output ring.
+    pub(super) fn queues(&mut self) -> Queues {
+        let used = Priority::ALL.map(|priority| self.classes.class(priority).index());
+        let account = |class| if used.contains(&class) { self.pool.open() } else { Account::default() };
+        let classes = [0, 1, 2, 3, 4, 5, 6, 7].map(account).map(|account| Queue { account, ..Queue::default() });
+        Queues { classes, waiting: 0, turns: Turns::new(&self.classes) }
+    }
+
+    /// Priorities that are lossless, or share a class with one that is, one bit each.
+    pub(super) fn lossless(&self) -> u8 {
+        let lossless = |priority: &Priority| self.classes.lossless(self.classes.class(*priority));
+        Priority::ALL.iter().filter(|priority| lossless(priority)).fold(0, |set, priority| set | priority.bit())
+    }
+
+    /// True if a frame of so many bytes would find a place in a queue of this output.
+    pub(super) fn has_place(&self, outlet: &Outlet, priority: Priority, bytes: usize) -> bool {
+        let class = self.classes.class(priority).index();
+        let account = outlet.queues.as_deref().map(|queues| &queues.classes[class].account);
+        account.is_some_and(|account| self.pool.asks(account, cells_for(bytes)).is_ok())
+    }
+
+    /// Gives a frame a place in a queue of an output of a port.
+    pub(super) fn admit(&mut self, to: PortId, outlet: &mut Outlet, item: &Item<'_>) -> Result<(), QueueDrop> {
+        let Some(queues) = outlet.queues.as_deref_mut() else { return Err(QueueDrop::Buffers) };
+        let class = self.classes.class(item.priority).index();
+        let queue = &mut queues.classes[class];
+        let cells = cells_for(item.bytes.len());
+        self.pool.take(&mut queue.account, cells)?;
+        let Some(chain) = self.cells.put(item.bytes) else {
+            debug_assert!(false, "who was given cells finds them");
+            self.pool.give(&mut queue.account, cells);
+            return Err(QueueDrop::Buffers);
+        };
+        queue.frames.push_back(Waiting { chain, meta: item.meta, priority: item.priority, copies: item.copies });
+        queue.count.queued += item.copies;
+        queue.count.queued_bytes += item.bytes.len() as u64;
+        queues.waiting |= 1 << class;
+        if !std::mem::replace(&mut outlet.queued, true) && !self.congested.contains(&to) {
+            self.congested.push(to);
+        }
+        Ok(())
+    }
+
+    /// Counts copies that were lost because [`Store::admit`] had no place for them.
+    pub(super) fn lost(&self, outlet: &mut Outlet, priority: Priority, reason: QueueDrop, copies: u64) {
+        if let Some(queues) = outlet.queues.as_deref_mut() {
+            queues.classes[self.classes.class(priority).index()].count.dropped.add(reason, copies);
+        }
+    }
+
+    /// Takes the queues of a port that goes; their frames are lost.
+    pub(super) fn close(&mut self, port: PortId, member: &mut Member) {
+        self.congested.retain(|congested| *congested != port);
+        let Member { outlets, count, .. } = member;
+        for queues in outlets.iter_mut().filter_map(|outlet| outlet.queues.as_deref_mut()) {
+            for queue in &mut queues.classes {
+                for Waiting { chain, priority, copies, .. } in queue.frames.drain(..) {
+                    count.drop_copies(DropReason::PeerDied, priority, copies);
+                    self.pool.give(&mut queue.account, chain.cells());
+                    self.cells.release(chain);
+                }
+                self.pool.close(std::mem::take(&mut queue.account));
+            }
+        }
+    }
+
+    /// Moves frames from the queues of a port into its rings, as far as there is room; true if one was moved.
+    fn drain(&mut self, member: &mut Member) -> bool {
+        let mut moved = false;
+        let Member { outlets, finisher, count, .. } = member;
+        for outlet in outlets.iter_mut().filter(|outlet| outlet.queued) {
+            outlet.refresh();
+            let Outlet { tx, queues, .. } = &mut *outlet;
+            let Some(queues) = queues.as_deref_mut() else { continue };
+            let Queues { classes, waiting, turns } = queues;
+            let mut put_any = false;
+            while tx.ring.free() > 0
+                && let Some(class) = turns.next(*waiting)
+            {
+                let Queue { frames, account, .. } = &mut classes[class];
+                let Some(front) = frames.front() else { break };
+                self.bytes.clear();
+                self.cells.read(&front.chain, &mut self.bytes);
+                let plain = || slots_for(front.chain.len(), tx.ring.usable());
+                let slots =
+                    if front.meta.is_none() { plain() } else { finisher.slots(&tx.ring, &self.bytes, front.meta) };
+                // What needs more slots than the ring has is put in as far as it goes.
+                if slots.unwrap_or(1).min(tx.ring.slots() - 1) > tx.ring.free() {
+                    break;
+                }
+                let room = tx.ring.free();
+                let put = finisher.put(&mut tx.ring, room, &self.bytes, front.meta);
+                put_any |= put.frames > 0;
+                count.took(front.priority, &put, front.copies);
+                turns.sent(class, front.chain.len());
+                if let Some(Waiting { chain, .. }) = frames.pop_front() {
+                    self.pool.give(account, chain.cells());
+                    self.cells.release(chain);
+                }
+                *waiting &= !(u8::from(frames.is_empty()) << class);
+                moved = true;
+            }
+            outlet.queued = *waiting != 0;
+            if put_any {
+                outlet.moved();
+            }
+        }
+        moved
+    }
+}
+
+impl Switch {
+    /// Has frames that find no room at an output wait in queues by class, in buffers of this size; without this they are lost,
+    /// or wait in their sender's ring. Priorities that the table says are lossless wait at every port. To be called once, before
+    /// there are frames.
+    pub fn buffers(&mut self, buffers: &Buffers) {
+        debug_assert!(self.store.is_none(), "what waits in queues would be lost");
+        let mut store = Store::new(buffers);
+        for member in self.members.iter_mut().flatten() {
+            member.give_queues(&mut store);
+        }
+        self.store = Some(Box::new(store));
+    }
+
+    /// Frames that wait in queues.
+    #[must_use]
+    pub fn queued(&self) -> bool {
+        self.store.as_deref().is_some_and(|store| !store.congested.is_empty())
+    }
+
+    /// Moves frames from queues into rings that have room again; true if one was moved.
+    #[inline]
+    pub(super) fn drain(&mut self) -> bool {
+        match self.store.as_deref() {
+            Some(store) if !store.congested.is_empty() => self.drain_congested(),
+            _ => false,
+        }
+    }
+
+    #[cold]
+    fn drain_congested(&mut self) -> bool {
+        let Some(mut store) = self.store.take() else { return false };
+        let mut moved = false;
+        let mut congested = std::mem::take(&mut store.congested);
+        congested.retain(|port| {
+            self.touch(*port);
+            let Some(member) = self.members[usize::from(*port)].as_mut() else { return false };
+            moved |= store.drain(member);
+            member.outlets.iter().any(|outlet| outlet.queued)
+        });
+        store.congested = congested;
+        self.store = Some(store);
+        moved
+    }
+}
+
+impl Member {
+    /// Gives its outputs queues, and makes the switch's lossless priorities its own.
+    pub(super) fn give_queues(&mut self, store: &mut Store) {
+        self.policy.pause |= store.lossless();
+        // Lossless frames have their turn in the queues, and so need no part of the ring.
+        self.keeps = 0;
+        self.outlets.iter_mut().for_each(|outlet| outlet.queues = Some(Box::new(store.queues())));
+    }
+}
