@@ -86,6 +86,11 @@ impl Port {
         self.rx.get_mut(queue)?.take()
     }
 
+    /// Puts a layer around each receive queue that was not taken yet.
+    pub(crate) fn change_rx(&mut self, mut change: impl FnMut(RxQueue) -> RxQueue) {
+        self.rx = std::mem::take(&mut self.rx).into_iter().map(|rx| rx.map(&mut change)).collect();
+    }
+
     /// State of the link.
     #[must_use]
     pub fn link(&self) -> Link {

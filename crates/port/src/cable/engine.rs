@@ -1,5 +1,6 @@
-//! The engines of a cable's queues: a pipe, a bell for each end, a wire's rate, the far end's pause.
+//! The engines of a cable's queues: a pipe, a bell for each end, a wire's rate and length, the far end's pause.
 
+use super::flight::Flight;
 use super::hold::Hold;
 use super::side::{NEVER, Side};
 use super::wire::Wire;
@@ -22,7 +23,11 @@ pub(super) struct CableTx {
     wire: Option<Wire>,
     /// The wire was not free for a frame in the last sync.
     waits: bool,
+    /// Frames on their way, on a cable with a length.
+    flight: Option<Flight>,
     hold: Hold,
+    /// Frames were held back in the last sync.
+    held: bool,
     /// Protocol violations counted before this pairing.
     violations_before: u64,
 }
@@ -31,8 +36,21 @@ impl CableTx {
     pub(super) fn new(pipe: PipeTx, side: &Arc<Side>, queue: usize, far: Bell, wire: Option<Wire>) -> Self {
         let near = side.tx_bell(queue);
         let seen = side.enter(|handover| handover.tx[queue].claimed = true);
-        let hold = Hold::default();
-        Self { pipe, side: side.clone(), queue, seen, near, far, wire, waits: false, hold, violations_before: 0 }
+        let (flight, hold) = (wire.as_ref().and_then(Wire::flight), Hold::default());
+        Self {
+            pipe,
+            side: side.clone(),
+            queue,
+            seen,
+            near,
+            far,
+            wire,
+            waits: false,
+            flight,
+            hold,
+            held: false,
+            violations_before: 0,
+        }
     }
 
     /// Leaves the last pairing and enters the next.
@@ -65,23 +83,32 @@ impl CableTx {
         }
         entry.claimed = true;
         self.hold.end();
+        self.flight.iter_mut().for_each(Flight::end);
         self.side.reported();
         self.violations_before = self.pipe.violations();
         self.seen = state;
     }
 
+    /// Sends what may be sent now. `held`: no more frames are to depart; those on their way arrive.
     #[inline]
-    fn send(&mut self, ring: &mut TxRing, count: &mut TxCounters) {
-        let moved = match &self.wire {
-            None => self.pipe.sync(ring, |_| true),
-            Some(wire) => wire.pass(Instant::now(), |admit| {
+    fn send(&mut self, ring: &mut TxRing, count: &mut TxCounters, held: bool) {
+        let moved = match (&self.wire, &mut self.flight) {
+            (None, _) => self.pipe.sync(ring, |_| true),
+            (Some(wire), None) => wire.pass(self.side.clock.now(), |admit| {
                 self.waits = false;
                 self.pipe.sync(ring, |len| {
-                    let may = admit(len);
+                    let may = admit(len).is_some();
                     self.waits |= !may;
                     may
                 })
             }),
+            (Some(wire), Some(flight)) => {
+                let now = self.side.clock.now();
+                self.waits = !held && flight.depart(ring, now, wire);
+                let moved = self.pipe.sync(ring, |_| flight.arrive(now));
+                flight.arrived(moved.slots);
+                moved
+            }
         };
         if moved.slots > 0 {
             count.frames += u64::from(moved.frames);
@@ -93,6 +120,16 @@ impl CableTx {
                 self.far.ring();
             }
         }
+    }
+}
+
+impl CableTx {
+    /// Time of the next sync even if nothing happens: an arrival, the end of a pause, or the wire is free. What departs later than it
+    /// might have is on the wire from when that was free, so an arrival is early enough for those behind it.
+    fn due(&self) -> Option<Instant> {
+        let arrival = self.flight.as_ref().and_then(Flight::next);
+        let free = || self.wire.as_ref().filter(|_| self.waits && arrival.is_none()).map(Wire::free);
+        [arrival, self.hold.due().or_else(free)].into_iter().flatten().min()
     }
 }
 
@@ -121,11 +158,22 @@ impl TxEngine for CableTx {
             return;
         }
         let asked = self.pipe.pause();
-        if self.hold.concerns(asked) && self.hold.holds(Instant::now(), asked, ring.pending() > 0, &self.side) {
+        let held = self.hold.concerns(asked) && {
+            let waiting = ring.pending() > self.flight.as_ref().map_or(0, Flight::slots);
+            self.hold.holds(self.side.clock.now(), asked, waiting, &self.side)
+        };
+        if held != self.held {
+            self.held = held;
+            self.wire.iter().for_each(Wire::rest);
+        }
+        if held && self.flight.is_none() {
             self.pipe.reclaim(ring);
             self.waits = false;
         } else {
-            self.send(ring, count);
+            self.send(ring, count, held);
+        }
+        if held || self.wire.is_some() {
+            self.side.clock.wake_at(|| self.due());
         }
         if self.pipe.violations() > self.violations_before {
             self.side.report_violation(self.seen);
@@ -154,7 +202,7 @@ impl Sleeper for CableTx {
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
         self.near.clear();
         let sleeps = self.side.state() == self.seen && (self.seen & 1 == 0 || self.pipe.fall_asleep());
-        let until = self.hold.due().or_else(|| self.wire.as_ref().filter(|_| self.waits).map(Wire::free));
+        let until = self.due();
         sleeps.then(|| Sleep::on_bell(&self.near).until(until))
     }
 

@@ -10,6 +10,7 @@ use linerate_ring::{Bell, Foreign, Pipe, Region, RegionConfig, RegionError, RxRi
 use linerate_ring::{PipeRx, PipeTx};
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The rings of one end with their pipes, one of each per queue. A maker makes them before the other end may send,
 /// because making them writes their slots.
@@ -22,7 +23,7 @@ impl Ends {
     /// Makes the queues over the rings. `far`: bells of the other end (of its transmit queues, then of its receive
     /// queues); empty before it is there.
     pub(crate) fn ready(self, side: &Arc<Side>, rate: Option<u64>, far: &[Bell]) -> Ready {
-        let (wire, queues) = (rate.map(Wire::new), self.tx.len());
+        let (wire, queues) = (rate.map(|rate| Wire::new(rate, Instant::now())), self.tx.len());
         let mut ready = Ready { side: side.clone(), tx: Vec::new(), rx: Vec::new() };
         for (q, (ring, pipe)) in self.tx.into_iter().enumerate() {
             // Until the other end is there, this end's own bell stands in: nobody sleeps on the other side.

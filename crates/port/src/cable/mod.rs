@@ -5,6 +5,7 @@
 
 mod between;
 mod engine;
+mod flight;
 mod hold;
 mod memory;
 mod message;
@@ -39,6 +40,11 @@ pub(crate) const KIND: Kind = Kind {
     options: &[
         OptionRow { key: "queues", value: "N", about: "queues each way, 1 to 128 (1)" },
         OptionRow { key: "rate", value: "BIT/S", about: "rate of the wire, framing included (none)" },
+        OptionRow {
+            key: "length",
+            value: "METRES",
+            about: "a frame arrives 5 ns a metre after its last bit has left (none; with rate=, both ends in one program)",
+        },
     ],
     demand,
     open,
@@ -50,6 +56,9 @@ pub(crate) struct End {
     pub(crate) cable: String,
     pub(crate) left: bool,
 }
+
+/// Most metres of a cable.
+const LONGEST: u32 = 160_000;
 
 /// Parameters that both ends must agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +105,17 @@ impl Shape {
     }
 }
 
+/// Metres of the cable, if it has a length.
+fn length(spec: &Spec) -> Result<Option<u32>, OpenError> {
+    if spec.option("length").is_none() {
+        return Ok(None);
+    }
+    if spec.rate()?.is_none() {
+        return Err(spec.oops("a cable with a length has a rate", "give rate= too, as rate=10G,length=100"));
+    }
+    spec.number("length", 0, 0, LONGEST).map(Some)
+}
+
 /// True if the other end of a cable is opened in the same call.
 pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
     let other = End::parse(spec).map(|end| end.other());
@@ -105,6 +125,7 @@ pub(crate) fn both_ends_in(spec: &Spec, specs: &[Spec]) -> bool {
 fn demand(spec: &Spec) -> Result<Demand, OpenError> {
     End::parse(spec)?;
     let shape = Shape::parse(spec)?;
+    length(spec)?;
     // The pairs of one direction; the end that comes first makes both directions, so the demand is counted twice
     // (`open_all`).
     let mut demand = Demand::rings(shape.queues, shape.queues, shape.slots, shape.buf_size);
@@ -174,13 +195,15 @@ fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(
     let oops = |e: &dyn std::fmt::Display| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings");
     let count = shape.queues as usize;
     let pairs = Pairs::new(region, end, shape).map_err(|e| oops(&e))?;
-    let sides = [Side::within(count).map_err(|e| oops(&e))?, Side::within(count).map_err(|e| oops(&e))?];
+    let mut sides = [Side::within(count).map_err(|e| oops(&e))?, Side::within(count).map_err(|e| oops(&e))?];
+    let (clock, length) = (spec.clock(), length(spec)?);
+    sides.iter_mut().for_each(|side| side.clock = clock.clone());
     let [near, far] = sides.map(Arc::new);
     near.hang_up(&far);
     far.hang_up(&near);
     let ready = |side: &Arc<Side>, other: &Arc<Side>, left: bool| {
         let bells = |tx, q| if tx { other.tx_bell(q) } else { other.rx_bell(q) };
-        let wire = shape.rate.map(Wire::new);
+        let wire = shape.rate.map(|rate| Wire::new(rate, clock.now()).of_length(length));
         let pairs = (pairs.out(left), pairs.out(!left));
         queues(Pipe::Within, region, pairs, side, &bells, wire.as_ref())
             .map(|(tx, rx)| Ready { side: side.clone(), tx, rx })
@@ -193,20 +216,29 @@ fn both(spec: &Spec, region: &Arc<Region>, end: &End, shape: &Shape) -> Result<(
 struct Left {
     ready: Ready,
     shape: Shape,
+    length: Option<u32>,
 }
 
 fn open(spec: &Spec, context: &mut Context<'_>) -> Result<Parts, OpenError> {
-    let (end, shape) = (End::parse(spec)?, Shape::parse(spec)?);
+    let (end, shape, length) = (End::parse(spec)?, Shape::parse(spec)?, length(spec)?);
     if !both_ends_in(spec, context.specs) {
+        if length.is_some() {
+            let what = "a cable with a length is one within a program";
+            return Err(spec.oops(what, "leave length= out, or open both ends together"));
+        }
         return between::open(spec, &end, &shape);
     }
     let here = context.left.remove(&end.key()).and_then(|left| left.downcast::<Left>().ok());
     if let Some(left) = here {
         shape.agree(spec, &left.shape)?;
+        if length.is_some() && length != left.length {
+            let what = "the cable was opened with another length, or none, at its other end";
+            return Err(OpenError::new(spec, Cause::Peer, what, "give both ends the same, or the first alone"));
+        }
         return Ok(left.ready.parts(spec, &left.shape, "cable within this process".into()));
     }
     let (near, far) = both(spec, context.region, &end, &shape)?;
-    if context.left.insert(end.other().key(), Box::new(Left { ready: far, shape })).is_some() {
+    if context.left.insert(end.other().key(), Box::new(Left { ready: far, shape, length })).is_some() {
         return Err(OpenError::new(
             spec,
             Cause::Busy,

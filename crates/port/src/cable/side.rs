@@ -5,6 +5,7 @@
 
 use super::memory::Ends;
 use super::wire::Wire;
+use crate::clock::Clock;
 use crate::info::Link;
 use linerate_ring::{Bell, PipeRx, PipeTx, RxRing, TxRing};
 use linerate_text::saturating_ns;
@@ -79,6 +80,8 @@ pub(crate) struct Side {
     violation: AtomicU32,
     /// Number of times that a pause of the far end held frames back here, and the total in ns.
     pauses: [AtomicU64; 2],
+    /// Clock that its queues go by.
+    pub(super) clock: Clock,
     /// Bell that the watcher sleeps on besides its sockets.
     pub(crate) watcher: Bell,
 }
@@ -110,6 +113,7 @@ impl Side {
             listens_at: Mutex::new(None),
             violation: AtomicU32::new(0),
             pauses: Default::default(),
+            clock: Clock::default(),
             watcher: Bell::new()?,
         })
     }

@@ -1,4 +1,4 @@
-use crate::{DropReason, Link, Sleeper, open, open_all};
+use crate::{Clock, DropReason, Link, Sleeper, Spec, open, open_all, open_specs};
 use std::time::Instant;
 
 fn send(tx: &mut crate::TxQueue, bytes: &[u8]) -> bool {
@@ -51,6 +51,106 @@ fn only_frames_that_wait_for_the_wire_wake_for_it() {
     assert_eq!(due(&mut tx), None);
     assert!(send(&mut tx, b"behind it"));
     assert!(due(&mut tx).is_some_and(|at| at > Instant::now()));
+}
+
+/// Both ends of a cable by one clock of virtual time.
+fn virtual_cable(name: &str, options: &str) -> (Clock, Vec<crate::Port>) {
+    let clock = Clock::of_virtual_time();
+    let ends = ["{1", "}1"].map(|end| Spec::parse(&format!("cable:{name}{end},{options}")).unwrap().with_clock(&clock));
+    (clock, open_specs(&ends).unwrap())
+}
+
+/// A frame of 1500 bytes keeps a wire of 10 Gb/s busy for 1219.2 ns.
+#[test]
+fn a_frame_arrives_when_its_last_bit_has_passed_the_cable() {
+    let (clock, mut ports) = virtual_cable("far", "rate=10G,length=100");
+    let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+    for _ in 0..3 {
+        assert!(send(&mut tx, &[0; 1500]));
+    }
+    let mut arrivals = Vec::new();
+    while let Some(at) = clock.alarm() {
+        for (ns, there) in [(at - 1, false), (at, true)] {
+            clock.set(ns);
+            clock.silence();
+            tx.sync();
+            assert_eq!(receive(&mut rx).is_some(), there, "{ns}");
+        }
+        arrivals.push(at);
+    }
+    rx.sync();
+    tx.sync();
+    assert_eq!(arrivals, [1220 + 500, 2439 + 500, 3658 + 500]);
+    assert_eq!((tx.counters().frames, tx.ring.outstanding()), (3, 0));
+    // A wire that was idle is free at once, and the way is as long as before.
+    clock.set(1_000_000);
+    assert!(send(&mut tx, &[0; 60]));
+    assert_eq!(clock.alarm(), Some(1_000_000 + 68 + 500));
+}
+
+#[test]
+fn what_is_on_its_way_arrives_in_spite_of_a_pause() {
+    let (clock, mut ports) = virtual_cable("held", "rate=10G,length=100");
+    let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+    assert!(send(&mut tx, &[0; 1500]) && send(&mut tx, &[1; 1500]));
+    rx.pause(0x01);
+    clock.set(1720);
+    tx.sync();
+    assert!(receive(&mut rx).is_some() && clock.alarm() == Some(1720));
+    clock.silence();
+    clock.set(5000);
+    tx.sync();
+    assert_eq!((receive(&mut rx), tx.ring.pending()), (None, 1));
+    rx.pause(0);
+    tx.sync();
+    clock.silence();
+    clock.set(5000 + 1220 + 500);
+    tx.sync();
+    assert!(receive(&mut rx).is_some());
+}
+
+/// Regression: a wire with frames waiting for it when their queue was paused was owed the time of the pause, and sent that much at
+/// once when it was over.
+#[test]
+fn a_wire_that_a_pause_kept_idle_saves_nothing_up() {
+    for length in ["", ",length=0"] {
+        let (clock, mut ports) = virtual_cable("idle", &format!("rate=10G{length}"));
+        let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+        for _ in 0..50 {
+            assert!(send(&mut tx, &[0; 1500]));
+        }
+        rx.pause(0x01);
+        tx.sync();
+        clock.set(30_000);
+        tx.sync();
+        rx.pause(0);
+        tx.sync();
+        let pending = tx.ring.pending();
+        clock.set(30_000 + 1219);
+        tx.sync();
+        assert!(pending >= 48 && tx.ring.pending() >= 48, "{length}: {pending}, then {}", tx.ring.pending());
+        clock.set(30_000 + 2 * 1220);
+        tx.sync();
+        assert!(tx.ring.pending() < pending, "{length}");
+    }
+}
+
+#[test]
+fn a_pause_and_a_delay_end_by_the_cables_clock() {
+    let (clock, mut ports) = virtual_cable("paused", "faults=delay:3ms");
+    let (mut tx, mut rx) = (ports[0].take_tx(0).unwrap(), ports[1].take_rx(0).unwrap());
+    rx.pause(0x01);
+    assert!(send(&mut tx, b"waits"));
+    assert_eq!(clock.alarm(), Some(3_000_000));
+    clock.silence();
+    clock.set(3_000_000);
+    tx.sync();
+    assert_eq!(clock.alarm(), Some(1_003_000_000), "a second from the first frame that waits");
+    for (ns, there) in [(1_002_999_999, false), (1_003_000_000, true)] {
+        clock.set(ns);
+        tx.sync();
+        assert_eq!(receive(&mut rx).is_some(), there, "{ns}");
+    }
 }
 
 #[test]
@@ -158,6 +258,10 @@ fn wrong_names_and_conflicts_are_named() {
         (&["cable:x{1,rate=fast", "cable:x}1"], "rate=fast"),
         (&["cable:x{1,queues=200", "cable:x}1"], "queues=200"),
         (&["cable:x{1,slots=64", "cable:x}1,slots=128"], "slots=64 at its other end"),
+        (&["cable:x{1,length=5", "cable:x}1"], "rate=10G,length=100"),
+        (&["cable:x{1,rate=1G,length=200K", "cable:x}1"], "length=200K"),
+        (&["cable:x{1,rate=1G,length=5", "cable:x}1,rate=1G,length=6"], "another length"),
+        (&["cable:x{1,rate=1G,length=5"], "open both ends together"),
     ] {
         let line = open_all(names).err().unwrap().to_string();
         assert!(line.contains(word) && !line.contains('\n'), "{names:?}: {line}");

@@ -211,7 +211,7 @@ impl Watcher {
 /// Puts into the handover what the queues need for a new pairing: rings, and the far end's bells (of its transmit
 /// queues, then of its receive queues; empty before it is there).
 fn lay_out(side: &Side, ends: Ends, rate: Option<u64>, far: &[Bell]) {
-    let (mut handover, wire) = (side.handover(), rate.map(Wire::new));
+    let (mut handover, wire) = (side.handover(), rate.map(|rate| Wire::new(rate, Instant::now())));
     let (tx_far, rx_far) = far.split_at(far.len() / 2);
     for (q, (entry, ends)) in handover.tx.iter_mut().zip(ends.tx).enumerate() {
         entry.own = None;

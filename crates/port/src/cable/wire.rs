@@ -4,6 +4,7 @@
 //! 12 of gap (IEEE 802.3 clauses 3.1.1 and 4.4.2), and never for less than 60 + 24. Time is kept as nanoseconds times
 //! rate, so nothing is rounded and a long run is exact.
 
+use super::flight::Flight;
 use linerate_text::saturating_u64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +19,8 @@ const SHORTEST: usize = 60;
 pub(crate) struct Wire {
     rate: u64,
     origin: Instant,
+    /// Metres of the cable; None for one that a frame has passed when it departs.
+    length: Option<u32>,
     state: Arc<Mutex<State>>,
 }
 
@@ -30,16 +33,28 @@ struct State {
 }
 
 impl Wire {
-    pub(super) fn new(rate: u64) -> Self {
-        Self { rate, origin: Instant::now(), state: Arc::default() }
+    /// Wire that is free from `now` on.
+    pub(super) fn new(rate: u64, now: Instant) -> Self {
+        Self { rate, origin: now, length: None, state: Arc::default() }
+    }
+
+    /// The same on a cable of so many metres.
+    pub(super) fn of_length(self, length: Option<u32>) -> Self {
+        Self { length, ..self }
+    }
+
+    /// Flights of a queue's frames, if the cable has a length.
+    pub(super) fn flight(&self) -> Option<Flight> {
+        self.length.map(Flight::new)
     }
 
     fn scaled(&self, now: Instant) -> u128 {
         now.saturating_duration_since(self.origin).as_nanos() * u128::from(self.rate)
     }
 
-    /// Runs `send` with a predicate: true if a frame of the given length may be sent now.
-    pub(super) fn pass<R>(&self, now: Instant, send: impl FnOnce(&mut dyn FnMut(usize) -> bool) -> R) -> R {
+    /// Runs `send` with a function: the time at which a frame of the given length has left, for [`Wire::at`], if it may be sent
+    /// now.
+    pub(super) fn pass<R>(&self, now: Instant, send: impl FnOnce(&mut dyn FnMut(usize) -> Option<u128>) -> R) -> R {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.scaled(now);
         if !state.backlog {
@@ -54,15 +69,23 @@ impl Wire {
             } else {
                 state.backlog = true;
             }
-            go
+            go.then_some(state.free)
         })
+    }
+
+    /// Takes note that the frames that wait for it are held back: it is idle, and owes nothing.
+    pub(super) fn rest(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).backlog = false;
+    }
+
+    /// Time in ns · bit/s as a time of its clock, rounded up to nanoseconds.
+    pub(super) fn at(&self, scaled: u128) -> Instant {
+        self.origin + Duration::from_nanos(saturating_u64(scaled.div_ceil(u128::from(self.rate))))
     }
 
     /// Time at which the next frame may be sent.
     pub(super) fn free(&self) -> Instant {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let ns = state.free.div_ceil(u128::from(self.rate));
-        self.origin + Duration::from_nanos(saturating_u64(ns))
+        self.at(self.state.lock().unwrap_or_else(PoisonError::into_inner).free)
     }
 }
 
@@ -76,11 +99,11 @@ mod tests {
         for (rate, bytes, frames_per_second) in
             [(10_000_000_000, 60, 14_880_952), (40_000_000_000, 1514, 3_250_975), (3_000_000, 60, 4_464)]
         {
-            let wire = Wire::new(rate);
+            let wire = Wire::new(rate, Instant::now());
             let (mut at, mut sent, mut step) = (wire.origin, 0u64, 1u64);
             while at < wire.origin + Duration::from_secs(1) {
                 wire.pass(at, |admit| {
-                    while admit(bytes) {
+                    while admit(bytes).is_some() {
                         sent += 1;
                     }
                 });
@@ -89,7 +112,7 @@ mod tests {
             }
             let end = at - wire.origin;
             wire.pass(at, |admit| {
-                while admit(bytes) {
+                while admit(bytes).is_some() {
                     sent += 1
                 }
             });
@@ -100,10 +123,10 @@ mod tests {
 
     #[test]
     fn an_idle_wire_saves_nothing_up() {
-        let wire = Wire::new(10_000_000_000);
+        let wire = Wire::new(10_000_000_000, Instant::now());
         let mut sent = 0;
         wire.pass(wire.origin + Duration::from_secs(5), |admit| {
-            while admit(60) {
+            while admit(60).is_some() {
                 sent += 1
             }
         });

@@ -1,6 +1,7 @@
 //! A parsed port name, and the values of its options.
 
 use super::Kind;
+use crate::clock::Clock;
 use crate::error::OpenError;
 use linerate_ring::{HEADROOM, layout::MAX_FRAGS};
 use linerate_text::{path::shown, power, short, whole};
@@ -20,6 +21,7 @@ pub struct Spec {
     options: BTreeMap<&'static str, String>,
     /// MTU to use when the options name none.
     unnamed_mtu: u16,
+    clock: Clock,
 }
 
 impl fmt::Debug for Spec {
@@ -43,7 +45,7 @@ impl Spec {
         text: &str,
         options: BTreeMap<&'static str, String>,
     ) -> Self {
-        Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500 }
+        Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500, clock: Clock::default() }
     }
 
     /// Sets the MTU to use when the options name none, for kinds without an MTU of their own; the MTU of the other end
@@ -51,6 +53,18 @@ impl Spec {
     #[must_use]
     pub fn wanting_mtu(self, mtu: u16) -> Self {
         Self { unnamed_mtu: mtu, ..self }
+    }
+
+    /// Lets a cable within this process, and the faults of any port, go by this clock instead of the machine's. The first end of a cable
+    /// decides for both.
+    #[must_use]
+    pub fn with_clock(self, clock: &Clock) -> Self {
+        Self { clock: clock.clone(), ..self }
+    }
+
+    /// Clock that it goes by.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// Uses this value of an option where the name gives none; a kind without that option does not ask for it.

@@ -19,6 +19,7 @@ mod fate;
 
 use super::{Beside, Tells, Wrapper};
 use crate::chain::{self, Unit};
+use crate::clock::Clock;
 use crate::counters::{DropReason, TxCounters};
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
@@ -61,7 +62,7 @@ fn wrap(spec: &Spec, region: &Arc<Region>, mut parts: Parts) -> Result<Parts, Op
         // The far end of a cable may have made longer rings than requested here.
         let ring = TxRing::new(region, queue, inner.ring.slots().min(spec.slots()?))
             .map_err(|e| OpenError::new(spec, Cause::System, e, "use fewer or smaller rings"))?;
-        tx.push(TxQueue::new(ring, Box::new(Faults::new(inner, settings, queue, tally.clone()))));
+        tx.push(TxQueue::new(ring, Box::new(Faults::new(inner, settings, queue, tally.clone(), spec.clock().clone()))));
     }
     parts.tx = tx;
     if settings.corrupts() {
@@ -143,10 +144,11 @@ struct Faults {
     committed: u64,
     /// Time at which the next frame is due.
     due: Option<Instant>,
+    clock: Clock,
 }
 
 impl Faults {
-    fn new(inner: TxQueue, settings: Settings, queue: u16, tally: Arc<Tally>) -> Self {
+    fn new(inner: TxQueue, settings: Settings, queue: u16, tally: Arc<Tally>, clock: Clock) -> Self {
         Self {
             ring: inner.ring,
             inner: inner.engine,
@@ -157,6 +159,7 @@ impl Faults {
             planned: 0,
             committed: 0,
             due: None,
+            clock,
         }
     }
 
@@ -295,9 +298,10 @@ impl Faults {
 impl TxEngine for Faults {
     fn sync(&mut self, user: &mut OwnTx<'_>, count: &mut TxCounters) {
         if user.pending() > 0 {
-            let now = Instant::now();
+            let now = self.clock.now();
             self.plan(user, now, count);
             self.send(user, now, count);
+            self.clock.wake_at(|| self.due);
         }
         self.inner.serve(&mut self.ring, count);
         self.finish(user);
@@ -318,7 +322,7 @@ impl Sleeper for Faults {
     }
 
     fn fall_asleep(&mut self) -> Option<Sleep<'_>> {
-        if self.due.is_some_and(|due| due <= Instant::now()) {
+        if self.due.is_some_and(|due| due <= self.clock.now()) {
             return None;
         }
         let sleep = self.inner.fall_asleep()?;
@@ -350,8 +354,8 @@ mod tests {
         let settings = Settings::parse(&Spec::parse("null:,faults=corrupt:1/delay:1ms").unwrap()).unwrap();
         for cut in [[0u16, 0], [0, 1], [1, 0]] {
             let (mut user, behind) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
-            let (tally, mut count) = (Arc::new(Tally::default()), TxCounters::default());
-            let mut faults = Faults::new(TxQueue::new(behind, Box::new(Keep)), settings, 0, tally.clone());
+            let (tally, mut count, clock) = (Arc::new(Tally::default()), TxCounters::default(), Clock::of_virtual_time());
+            let mut faults = Faults::new(TxQueue::new(behind, Box::new(Keep)), settings, 0, tally.clone(), clock.clone());
             let mut batch = user.reserve(2);
             for (k, flags) in [(0, flags::MOREFRAG), (1, 0)] {
                 assert!(batch.put(k, &[7; 200]));
@@ -364,7 +368,7 @@ mod tests {
                 let at = user.spot().ring + SLOTS_OFFSET as u64 + 16 * k + 4;
                 memory.write_all_at(&len.to_le_bytes(), at).unwrap();
             }
-            std::thread::sleep(Duration::from_millis(2));
+            clock.set(2_000_000);
             faults.serve(&mut user, &mut count);
             let sent: Vec<u16> = faults.ring.pending_words().map(|word| word.len()).collect();
             assert_eq!((sent, tally.corrupted.load(Relaxed)), (vec![200, 200], 1));
