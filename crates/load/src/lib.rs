@@ -13,6 +13,7 @@ pub mod ports;
 pub mod profile;
 pub mod rfc2544;
 mod sequence;
+pub mod simulate;
 mod socket;
 pub mod stream;
 pub mod switch;

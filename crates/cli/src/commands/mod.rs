@@ -29,6 +29,7 @@ pub(crate) mod root;
 mod runs;
 mod shared;
 mod show;
+mod simulate;
 mod stack;
 mod stream;
 mod sweep;
@@ -90,7 +91,11 @@ pub(crate) static GROUPS: &[(&str, &[(Command, &str)])] = &[
     ),
     (
         "You serve disks",
-        &[(fcoe::COMMAND, "linerate fcoe target -i 'cable:san{1' --lun 0=ram:64M"), (xdd::COMMAND, "")],
+        &[
+            (fcoe::COMMAND, "linerate fcoe target -i 'cable:san{1' --lun 0=ram:64M"),
+            (simulate::COMMAND, "linerate simulate san --initiators 4 --rate 40G"),
+            (xdd::COMMAND, ""),
+        ],
     ),
     (
         "You measure throughput",

@@ -44,6 +44,7 @@ mod profile;
 mod remote_rig;
 mod rig;
 mod sigterm;
+mod simulate;
 mod stack;
 mod stack_fast;
 mod stack_http;

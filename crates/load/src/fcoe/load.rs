@@ -66,12 +66,14 @@ struct Flight {
 }
 
 /// Work of an initiator, and its results.
-pub(super) struct Load {
+pub(crate) struct Load {
     pattern: Pattern,
     queues: Vec<Queue>,
     /// Request by tag: a queue's number times the queue depth, and on.
     flights: Vec<Flight>,
     depth: usize,
+    /// Of so many requests of a disk one has its latency recorded.
+    sample: usize,
     io_bytes: u32,
     reads: u32,
     positions: u64,
@@ -95,16 +97,16 @@ pub(super) struct Load {
     began: (u64, ThreadTime),
     /// Processor time of the thread while requests ran, as a share of that time.
     pub(super) cpu: f64,
-    pub(super) requests: u64,
-    pub(super) errors: u64,
-    pub(super) latency: Histogram<u64>,
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) latency: Histogram<u64>,
     /// Reason why it made no progress.
-    pub(super) stuck: Option<&'static str>,
+    pub(crate) stuck: Option<&'static str>,
 }
 
 impl Load {
     /// Makes the load of initiator `number`. It begins when no initiator is `missing` any more.
-    pub(super) fn new(setup: &Setup, number: u16, missing: &Arc<AtomicU16>) -> Self {
+    pub(crate) fn new(setup: &Setup, number: u16, missing: &Arc<AtomicU16>) -> Self {
         /// One minute; longer requests count as that.
         const LONGEST: u64 = 60 * SECOND;
         let depth = usize::from(setup.queue_depth);
@@ -129,6 +131,7 @@ impl Load {
             queues: (number * setup.luns..(number + 1) * setup.luns).map(queue).collect(),
             flights: vec![Flight { position: 0, read: true, started: 0 }; requests],
             depth,
+            sample: depth,
             io_bytes: setup.io_bytes,
             reads: setup.reads,
             positions,
@@ -151,6 +154,11 @@ impl Load {
             latency: Histogram::new_with_max(LONGEST, 3).unwrap_or_else(|_| unreachable!("such a histogram there is")),
             stuck: None,
         }
+    }
+
+    /// The same with the latency of each request recorded: where time costs nothing.
+    pub(crate) fn timing_all(self) -> Self {
+        Self { sample: 1, ..self }
     }
 
     fn end(&mut self, why: Option<&'static str>) {
@@ -254,7 +262,7 @@ impl Load {
         if right {
             if (self.window.0..self.window.1).contains(&now) {
                 self.requests += 1;
-                if (tag as usize).is_multiple_of(self.depth) {
+                if (tag as usize).is_multiple_of(self.sample) {
                     self.latency.saturating_record(now - started);
                 }
             }

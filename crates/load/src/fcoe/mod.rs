@@ -22,7 +22,9 @@ mod workload;
 
 pub use client::{Found, Visit};
 pub use copy::{Copied, CopyDirection, Opened, Order, copy};
+pub(crate) use load::Load;
 pub use mix::Mix;
+pub(crate) use site::{as_initiator, as_target, disks};
 pub use wire::Wire;
 pub use workload::WORKLOAD;
 
@@ -162,6 +164,12 @@ pub enum FcoeError {
 
 /// Runs a measurement. A requested `stop` ends it early, with [`FcoeError::Stopped`].
 pub fn measure(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
+    check(setup)?;
+    site::run(setup, stop)
+}
+
+/// Checks numbers and sizes.
+pub(crate) fn check(setup: &Setup) -> Result<(), FcoeError> {
     let Setup { initiators, luns, queue_depth, io_bytes, .. } = *setup;
     if !(1..=16).contains(&initiators) || !(1..=64).contains(&luns) || !(1..=256).contains(&queue_depth) {
         return Err(FcoeError::Count(initiators, luns, queue_depth));
@@ -170,7 +178,7 @@ pub fn measure(setup: &Setup, stop: &Stop) -> Result<Measured, FcoeError> {
     if !whole || load::positions(setup) <= 2 * u64::from(queue_depth) {
         return Err(FcoeError::Size(io_bytes));
     }
-    site::run(setup, stop)
+    Ok(())
 }
 
 #[cfg(test)]

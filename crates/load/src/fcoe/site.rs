@@ -134,14 +134,26 @@ fn target(setup: &Setup, port: Port, member: &mut Member) -> Result<(Thread, u64
 
 fn target_node(setup: &Setup, port: Port) -> Result<FcNode<Disks, Meter>, FcoeError> {
     let port = over(port, setup.datagrams.is_some(), true)?;
-    let limits = TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() };
-    let config = NodeConfig { target: Some(limits), ..port.config() };
+    let config = as_target(port.config());
     let disks = disks(setup, &config)?;
     Ok(port.node(&config, disks, Meter::default())?)
 }
 
+/// A target whose queue holds what all initiators may have under way.
+pub(crate) fn as_target(config: NodeConfig) -> NodeConfig {
+    NodeConfig { target: Some(TargetConfig { max_queue: 64 * 256, ..TargetConfig::default() }), ..config }
+}
+
+/// An initiator with room for the requests of its disks, and no disks of its own.
+pub(crate) fn as_initiator(setup: &Setup, config: NodeConfig) -> (NodeConfig, Disks) {
+    let requests = setup.luns * setup.queue_depth;
+    let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
+    let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+    (NodeConfig { initiator: Some(limits), ..config }, none)
+}
+
 /// Makes the disks of all initiators; memory disks get their first contents.
-fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
+pub(crate) fn disks(setup: &Setup, config: &NodeConfig) -> Result<Disks, FcoeError> {
     let mut disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 64 << 20 });
     let pattern = Pattern::named();
     for lun in 0..setup.initiators * setup.luns {
@@ -193,10 +205,7 @@ fn initiator_nodes(setup: &Setup, near: Near) -> Result<Initiators, FcoeError> {
     let mut nodes = Vec::new();
     for (number, port) in (0..).zip(near.ports) {
         let port = over(port, setup.datagrams.is_some() && number == 0, false)?;
-        let requests = setup.luns * setup.queue_depth;
-        let limits = InitiatorConfig { exchanges: usize::from(requests) + 16, queue_depth: requests, retries: 5 };
-        let config = NodeConfig { initiator: Some(limits), ..port.config() };
-        let none = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+        let (config, none) = as_initiator(setup, port.config());
         nodes.push(Attached { node: port.node(&config, none, Load::new(setup, number, &missing))?, done: false });
     }
     Ok(Initiators { switch: several.then_some(switch), nodes, sender: setup.datagrams.map(Sender::new) })

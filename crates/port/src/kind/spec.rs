@@ -45,7 +45,15 @@ impl Spec {
         text: &str,
         options: BTreeMap<&'static str, String>,
     ) -> Self {
-        Self { kind, name: name.to_owned(), queue, text: text.to_owned(), options, unnamed_mtu: 1500, clock: Clock::default() }
+        Self {
+            kind,
+            name: name.to_owned(),
+            queue,
+            text: text.to_owned(),
+            options,
+            unnamed_mtu: 1500,
+            clock: Clock::default(),
+        }
     }
 
     /// Sets the MTU to use when the options name none, for kinds without an MTU of their own; the MTU of the other end

@@ -354,8 +354,10 @@ mod tests {
         let settings = Settings::parse(&Spec::parse("null:,faults=corrupt:1/delay:1ms").unwrap()).unwrap();
         for cut in [[0u16, 0], [0, 1], [1, 0]] {
             let (mut user, behind) = (TxRing::new(&region, 0, 64).unwrap(), TxRing::new(&region, 1, 64).unwrap());
-            let (tally, mut count, clock) = (Arc::new(Tally::default()), TxCounters::default(), Clock::of_virtual_time());
-            let mut faults = Faults::new(TxQueue::new(behind, Box::new(Keep)), settings, 0, tally.clone(), clock.clone());
+            let (tally, mut count, clock) =
+                (Arc::new(Tally::default()), TxCounters::default(), Clock::of_virtual_time());
+            let mut faults =
+                Faults::new(TxQueue::new(behind, Box::new(Keep)), settings, 0, tally.clone(), clock.clone());
             let mut batch = user.reserve(2);
             for (k, flags) in [(0, flags::MOREFRAG), (1, 0)] {
                 assert!(batch.put(k, &[7; 200]));

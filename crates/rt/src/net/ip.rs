@@ -78,7 +78,7 @@ impl Ip {
             vi.vlans.extend(options.vlan.map(VlanTag::vid));
         })?;
         let settings = control.settings(interface)?;
-        let mut config = Config::new(MacAddr(settings.mac), random());
+        let mut config = Config::new(MacAddr(settings.mac), options.seed.unwrap_or_else(random));
         config.mtu = settings.mtu;
         config.vlan = options.vlan;
         config.neighbours = options.neighbours.unwrap_or(config.neighbours);

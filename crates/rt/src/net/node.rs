@@ -25,6 +25,8 @@ pub struct Options {
     pub auto: bool,
     /// Most neighbours at a time; 1024 if nothing is said.
     pub neighbours: Option<usize>,
+    /// Seed of all that is random in it; otherwise the system gives one.
+    pub seed: Option<u64>,
 }
 
 #[derive(Debug, Error)]
@@ -58,11 +60,16 @@ impl Node {
         nodes.pop().ok_or_else(|| NetError::OneWay(port.into()))
     }
 
+    /// Sets up a host with these addresses on an open port of one queue.
+    pub fn over(port: Port, addresses: &[Cidr], options: &Options) -> Result<Self, NetError> {
+        Self::single(Self::adapter(port, options)?, addresses, options)
+    }
+
     /// Several at once, which may be the ends of one cable.
     pub fn open_all(ports: &[&str], addresses: &[&[Cidr]], options: &Options) -> Result<Vec<Self>, NetError> {
         let ports = open_all(ports)?;
         let nodes = ports.into_iter().zip(addresses);
-        nodes.map(|(port, addresses)| Self::single(Self::adapter(port, options)?, addresses, options)).collect()
+        nodes.map(|(port, addresses)| Self::over(port, addresses, options)).collect()
     }
 
     /// Opens a port and sets up a host with these addresses on it: a node for each queue, each for a thread of its own.

@@ -1,0 +1,130 @@
+use super::*;
+
+/// One initiator that reads over 10 Gb/s and 10 m.
+fn san() -> San {
+    let link = Link { rate: 10_000_000_000, length: 10 };
+    San {
+        seed: 1,
+        initiators: 1,
+        luns: 1,
+        disk: 1 << 20,
+        block: 4096,
+        depth: 16,
+        reads: 100,
+        target: link,
+        initiator: link,
+        hosts: 0,
+        host_rate: 1_000_000_000,
+        datagram: 1472,
+        slots: 256,
+        lossless: false,
+        loss: 0,
+        warm: Duration::from_millis(1),
+        time: Duration::from_millis(5),
+    }
+}
+
+fn run(san: &San) -> Simulated {
+    let done = san.run(&Stop::new().unwrap()).unwrap();
+    for flow in &done.flows {
+        assert_eq!(flow.stuck, None, "{san:?}: {flow:?}");
+    }
+    assert_eq!(done.unexplained(), 0, "{san:?}: {done:?}");
+    done
+}
+
+/// A READ of 4096 bytes comes in two frames: headers, CRC and EOF are 60 bytes of each (14 of Ethernet, 14 of FCoE, 24 of FC, 8), and
+/// 24 are the wire's. FCP_RSP has 24 bytes besides.
+const WIRE: u64 = 2 * (60 + 24) + 4096 + 60 + 24 + 24;
+
+#[test]
+fn one_initiator_gets_what_the_wire_has_room_for_and_no_more() {
+    for (rate, length, depth) in [(10, 10, 16), (40, 100, 64), (10, 20_000, 1)] {
+        let link = Link { rate: rate * 1_000_000_000, length };
+        let done = run(&San { target: link, initiator: link, depth, ..san() });
+        let most = link.rate as f64 / 8.0 * 4096.0 / WIRE as f64;
+        let share = done.bytes_per_s() / most;
+        assert!(share <= 1.0 + 1e-3, "{rate} Gb/s: {share}");
+        let Flow { errors, latency, .. } = &done.flows[0];
+        let least = latency.as_ref().unwrap().min.known().unwrap();
+        // Command and data pass two cables each way.
+        let flight = f64::from(4 * 5 * length);
+        assert!(*errors == 0 && least > flight, "{least} ns");
+        if depth == 1 {
+            assert!(share < 0.1 && least < flight + 30_000.0, "{share}, {least} ns: the way takes the time");
+        } else {
+            assert!(share > 0.97, "{rate} Gb/s: {share}");
+        }
+    }
+}
+
+#[test]
+fn equal_seeds_have_equal_runs_and_others_have_not() {
+    let few = San { initiators: 3, reads: 50, time: Duration::from_millis(1), ..san() };
+    let [first, again, other] = [1, 1, 2].map(|seed| run(&San { seed, ..few.clone() }));
+    assert_eq!((first.hash, &first.flows, &first.stations), (again.hash, &again.flows, &again.stations));
+    assert_eq!(first.lasted, again.lasted);
+    assert_ne!(first.hash, other.hash);
+    assert!(first.fairness().unwrap() > 0.9, "{:?}", first.flows);
+}
+
+/// WRITEs of several initiators meet at the target's port.
+#[test]
+fn what_the_switch_has_no_room_for_is_lost_and_counted_or_waits() {
+    let many = San { initiators: 4, reads: 0, depth: 64, slots: 64, luns: 1, ..san() };
+    let lossy = run(&many);
+    let dropped = lossy.ledger.dropped.total();
+    assert!(dropped > 0 && lossy.ledger.dropped.iter().all(|(reason, n)| reason == "no_room" || n == 0));
+    let lossless = run(&San { lossless: true, ..many });
+    assert_eq!((lossless.ledger.dropped.total(), lossless.lost()), (0, 0));
+    assert!(lossless.bytes_per_s() > lossy.bytes_per_s() && lossless.flows.iter().all(|flow| flow.errors == 0));
+}
+
+#[test]
+fn each_frame_that_is_lost_on_purpose_is_counted() {
+    let done = run(&San { loss: 1_000_000, time: Duration::from_millis(20), ..san() });
+    let all: u64 = done.stations.iter().map(|ends| ends.sent).sum::<u64>() + done.ledger.sent;
+    let share = done.lost() as f64 / all as f64;
+    assert!(done.lost() > 5 && (0.0003..0.003).contains(&share), "{} of {all}", done.lost());
+    for (ends, port) in done.stations.iter().zip(&done.ports) {
+        assert_eq!(ends.sent, ends.lost[0] + port.count.received + port.count.refused.total(), "{}", ends.name);
+    }
+    assert_eq!(done.flows[0].errors, 0, "what was lost was sent again");
+}
+
+/// Half of the target's wire is asked for by datagrams, and all of it by WRITEs.
+#[test]
+fn hosts_share_the_targets_port_with_the_san() {
+    let beside = San { hosts: 2, host_rate: 2_500_000_000, reads: 0, lossless: true, ..san() };
+    let [done, again] = [1, 1].map(|seed| run(&San { seed, ..beside.clone() }));
+    assert_eq!((done.hash, &done.streams), (again.hash, &again.streams));
+    let frames = (8 * (1472 + 66)) as f64;
+    for stream in &done.streams {
+        let asked = beside.host_rate as f64 / frames * beside.time.as_secs_f64();
+        assert!((stream.sent as f64 - asked).abs() <= 1.0 && stream.refused == 0, "{asked}: {stream:?}");
+        assert_eq!((stream.received, stream.bytes), (stream.sent, stream.sent * 1472), "{stream:?}");
+        // Over two cables of 10 m, and at the wire's rate.
+        assert!(stream.latency.as_ref().unwrap().min.known().unwrap() >= 2.0 * (frames / 10.0 + 50.0), "{stream:?}");
+    }
+    let alone = run(&San { hosts: 0, ..beside.clone() });
+    assert!(done.bytes_per_s() < 0.6 * alone.bytes_per_s() && alone.streams.is_empty());
+    // More than there is room for: what is not received was dropped by the switch, and counted there.
+    let much = run(&San { host_rate: 8_000_000_000, lossless: false, ..beside });
+    assert!(much.streams.iter().any(|stream| stream.received < stream.sent));
+    assert!(much.ledger.dropped.total() > 0);
+}
+
+#[test]
+fn what_cannot_be_simulated_is_refused_in_a_line() {
+    let stop = Stop::new().unwrap();
+    for (san, word) in [
+        (San { initiators: 0, ..san() }, "0 initiators"),
+        (San { block: 700, ..san() }, "700"),
+        (San { slots: 100, ..san() }, "give 128"),
+    ] {
+        let line = san.run(&stop).unwrap_err().to_string();
+        assert!(line.contains(word) && !line.contains('\n'), "{line}");
+    }
+    stop.ask(0);
+    assert!(matches!(san().run(&stop), Err(SimulateError::Stopped)));
+}
