@@ -31,6 +31,7 @@ pub mod freebsd;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod netlink;
+pub mod place;
 #[cfg(target_os = "linux")]
 mod printed;
 #[cfg(target_os = "linux")]
@@ -38,7 +39,6 @@ mod rtnetlink;
 #[cfg(target_os = "linux")]
 pub mod settings;
 pub mod shell;
-#[cfg(target_os = "linux")]
 mod sys;
 #[cfg(target_os = "linux")]
 pub mod tunables;
@@ -70,5 +70,6 @@ pub use printed::{Printed, kept};
 pub use rtnetlink::Rtnetlink;
 #[cfg(target_os = "linux")]
 pub use sys::control::{Control, Membership};
+pub use sys::user::user;
 #[cfg(target_os = "linux")]
 pub use veth::VethPair;

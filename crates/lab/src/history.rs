@@ -2,10 +2,11 @@
 
 use crate::store::room_beside;
 use crate::{bench, environment};
+use linerate_host::place;
 use linerate_load::bench::Compared;
 use linerate_result::{Environment, Kind, Number, Timestamp};
 use serde_json::{Value, json};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -30,7 +31,7 @@ pub enum HistoryError {
 impl History {
     /// Opens the file, or makes it; existing lines stay unchanged.
     pub fn open(path: &Path) -> Result<Self, HistoryError> {
-        let opened = OpenOptions::new().append(true).create(true).open(path);
+        let opened = place::append(path);
         let regular = |file: &File| file.metadata().is_ok_and(|file| file.is_file());
         let room = |file: File| if regular(&file) { room_beside(path).map(|()| file) } else { Ok(file) };
         let file = opened.and_then(room).map_err(|why| HistoryError::Open { path: path.to_owned(), why })?;

@@ -170,6 +170,7 @@ fn unkept(error: StoreError) -> StoreError {
 
 /// Writes a text to a file that is not there before it is complete; an existing file is replaced atomically, where a link leads.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
+    linerate_host::place::check(path).map_err(|why| StoreError::File { path: path.into(), why })?;
     // A device or a pipe is written where it is.
     let plain = fs::metadata(path).map_or(true, |found| found.is_file() || found.is_dir());
     if !plain {
@@ -186,7 +187,7 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<PathBuf, StoreError> {
 }
 
 fn make(directory: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(directory).map_err(|why| {
+    linerate_host::place::make_folder(directory).map_err(|why| {
         // For a file of that name the system's error is "exists".
         let why = if directory.is_file() { io::ErrorKind::NotADirectory.into() } else { why };
         StoreError::Directory { path: directory.into(), why }

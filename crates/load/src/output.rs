@@ -1,8 +1,8 @@
 //! Places for lines and documents of a program that we stand in for: standard output and error, or a file that takes both.
 
+use linerate_host::place;
 use linerate_result::Connection;
 use linerate_rt::Stop;
-use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -81,7 +81,7 @@ impl Output {
 
     /// Output to the end of a file.
     pub fn to_file(speaker: Speaker, path: &Path, stop: &Stop) -> Result<Self, String> {
-        let file = OpenOptions::new().append(true).create(true).open(path);
+        let file = place::append(path);
         let file =
             file.map_err(|e| format!("{} {}: {e}; give a file that can be written", speaker.flag, path.display()))?;
         Ok(Self::to(speaker, Places { out: Box::new(file), log: None, trouble: None }, stop))

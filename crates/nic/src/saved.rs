@@ -4,7 +4,7 @@
 use linerate_port::Spec;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -168,7 +168,9 @@ impl Saved {
         let new = self.path.with_extension(format!("new{}", std::process::id()));
         let write = || {
             self.path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            std::fs::write(&new, text)?;
+            // Whatever lies there is no file of ours: a link is not followed.
+            let _ = std::fs::remove_file(&new);
+            std::fs::File::create_new(&new)?.write_all(text.as_bytes())?;
             std::fs::rename(&new, &self.path)
         };
         match write() {

@@ -8,7 +8,8 @@ use crate::trouble::Trouble;
 use clap::{CommandFactory, Parser};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use std::io;
+use linerate_host::place;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ Examples:
 
 fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let directory = &arguments.directory;
-    std::fs::create_dir_all(directory)
+    place::make_folder(directory)
         .map_err(|e| Trouble::usage(format!("{}: {e}; give a directory that can be made", directory.display())))?;
     let mut root = without_help(root());
     root.build();
@@ -40,7 +41,8 @@ fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     write(&root, &mut pages).map_err(|e| Trouble::failed(format!("a page: {e}; try again")))?;
     for (name, page) in pages {
         let path = directory.join(name);
-        std::fs::write(&path, page)
+        let written = place::create(&path).and_then(|mut file| file.write_all(&page));
+        written
             .map_err(|e| Trouble::failed(format!("{}: {e}; give a directory that can be written", path.display())))?;
         print(&format!("{}\n", path.display()));
     }

@@ -61,7 +61,7 @@ fn run(asked: &Arguments) -> Result<ExitCode, Trouble> {
 fn place(run: &RunResult, listed: Option<&Listed>, form: &Form) -> Result<PathBuf, Trouble> {
     let folder = listed.and_then(|listed| listed.folder.clone()).filter(|folder| folder.is_dir());
     let folder = folder.map_or_else(|| store::default_directory(run), Ok).map_err(|e| Trouble::usage(e.to_string()))?;
-    std::fs::create_dir_all(&folder)
+    linerate_host::place::make_folder(&folder)
         .map_err(|why| Trouble::failed(format!("cannot make {folder:?}: {why}; name a file by --out FILE")))?;
     Ok(folder.join(REPORT).with_extension(form.name))
 }

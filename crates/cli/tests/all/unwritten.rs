@@ -321,6 +321,60 @@ fn without_a_home_a_directory_is_asked_for_before_anything_is_measured() {
     }
 }
 
+/// Commands that write a file, PATH, or a folder, WAY/new.
+#[cfg(target_os = "linux")]
+const WRITERS: &[&[&str]] = &[
+    &["pkt-gen", "-i", "pcap:PATH,mode=w", "-f", "tx", "-n", "5"],
+    &["pkt-gen", "-i", "null:,trace=PATH", "-f", "tx", "-n", "5"],
+    &["stream", "-c", "127.0.0.1", "-p", "1", "--logfile", "PATH"],
+    &["stream", "-s", "-B", "127.0.0.1", "-p", "5998", "-1", "-I", "PATH"],
+    &["iperf", "-c", "127.0.0.1", "-p", "1", "-o", "PATH"],
+    &["xdd", "-targets", "1", "null:1M", "-numreqs", "10", "-csvout", "PATH"],
+    &["xdd", "-targets", "1", "PATH", "-op", "write", "-numreqs", "1"],
+    &["bench", "null", "--time", "50", "--rounds", "1", "--history", "PATH"],
+    &["report", DOCUMENT, "--out", "PATH"],
+    &["export", DOCUMENT, "--format", "csv", "--out", "PATH"],
+    &["runs", "--db", "PATH"],
+    &["qualify", "null:", "null:", "--out", "WAY/new"],
+    &["sweep", "t5-fcoe", "--out", "WAY/new"],
+    &["profile", "tx", "--out", "WAY/new"],
+    &["man", "WAY/new"],
+];
+
+/// Regression: what root wrote went where a link of another user led, or waited for the reader of his FIFO.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_another_user_has_planted_leads_nowhere() {
+    use std::os::unix::fs::{PermissionsExt, lchown, symlink};
+    let dir = tempfile::tempdir().unwrap();
+    let [open, victim, away] = ["open", "victim", "away"].map(|name| dir.path().join(name));
+    [&open, &away].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).unwrap();
+    let [link, fifo, way] = ["link", "fifo", "way"].map(|name| open.join(name));
+    symlink(&victim, &link).unwrap();
+    symlink(&away, &way).unwrap();
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for path in [&link, &fifo, &way] {
+        if let Err(e) = lchown(path, Some(65_534), None) {
+            return linerate_skip::skip!("files cannot be given to another user: {e}");
+        }
+    }
+    for words in WRITERS {
+        for path in [&link, &fifo] {
+            fs::write(&victim, "kept").unwrap();
+            let words: Vec<String> = words
+                .iter()
+                .map(|word| word.replace("PATH", path.to_str().unwrap()).replace("WAY", way.to_str().unwrap()))
+                .collect();
+            let ended = run(piped(linerate(&words.iter().map(String::as_str).collect::<Vec<_>>(), dir.path())), None);
+            let said = log(&ended).lines().filter(|line| line.contains("where others may write")).count();
+            assert!(!ended.status.success() && said == 1, "{words:?}: {} {}", log(&ended), printed(&ended));
+            assert_eq!(fs::read_to_string(&victim).unwrap(), "kept", "{words:?}");
+            assert_eq!(fs::read_dir(&away).unwrap().count(), 0, "{words:?}");
+        }
+    }
+}
+
 /// A shell in which DIR is a file system of that size; `None`, with a skip reported, where that is not possible.
 #[cfg(target_os = "linux")]
 pub(crate) fn on_tmpfs(options: &str, script: &str) -> Option<(tempfile::TempDir, Command)> {

@@ -66,7 +66,7 @@ fn here() -> Result<(String, u64), String> {
 /// There is no such directory, and none can be made.
 pub(super) fn folder() -> Result<PathBuf, String> {
     let folder = data_directory().map_err(|e| e.to_string())?.join("undo");
-    std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    linerate_host::place::make_folder(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     Ok(folder)
 }
 

@@ -23,6 +23,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
+use linerate_host::place;
 use linerate_result::RunResult;
 use linerate_text::path::to_text;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
@@ -59,8 +60,9 @@ impl Index {
     pub fn open(path: &Path) -> Result<Self, IndexError> {
         let trouble = |why| IndexError::of(path, why);
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder).map_err(|why| IndexError::folder(folder, &why))?;
+            place::make_folder(folder).map_err(|why| IndexError::folder(folder, &why))?;
         }
+        place::check(path).map_err(|why| IndexError::folder(path, &why))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut db = connect(path, flags).map_err(trouble)?;
         schema::bring_up(&mut db).map_err(|fault| fault.at(path))?;

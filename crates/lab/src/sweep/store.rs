@@ -4,9 +4,10 @@
 //! A line that was cut short by the end of the program is ignored: its point is measured again.
 
 use super::Plan;
+use linerate_host::place;
 use linerate_result::{RunResult, Test, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -152,13 +153,13 @@ impl Store {
         let trouble = |why| SweepError::System { path: path.clone(), why };
         Self::look(directory, resume)?;
         if !resume {
-            fs::create_dir_all(directory).map_err(|why| SweepError::System { path: directory.into(), why })?;
+            place::make_folder(directory).map_err(|why| SweepError::System { path: directory.into(), why })?;
             let file = OpenOptions::new().append(true).create_new(true).open(&path).map_err(trouble)?;
             let mut store = Self { path, file, head: head.clone(), measured: Vec::new() };
             store.line(head)?;
             return Ok(store);
         }
-        let bytes = whole_lines(&path).map_err(trouble)?;
+        let bytes = place::check(&path).and_then(|()| whole_lines(&path)).map_err(trouble)?;
         let (text, whole) = (String::from_utf8_lossy(&bytes), bytes.len());
         let mut lines = text.lines();
         let other = |found: &str| {

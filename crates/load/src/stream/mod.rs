@@ -36,7 +36,9 @@ pub use workload::{TCP_BIDIR, TCP_MAERTS, TCP_SENDFILE, TCP_STREAM, UDP_STREAM};
 
 use crate::socket::Site;
 use crate::{Output, Speaker};
+use linerate_host::place;
 use linerate_rt::{Capability, Stop, pin};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -99,7 +101,8 @@ impl PidFile {
         if other.is_some_and(|pid: i32| pid > 0 && crate::socket::sys::is_alive(pid)) {
             return Err("Another instance of iperf3 appears to be running".to_owned());
         }
-        let written = std::fs::write(path, std::process::id().to_string());
+        let written =
+            place::create(path).and_then(|mut file| file.write_all(std::process::id().to_string().as_bytes()));
         written.map_err(|e| format!("error - unable to write PID file: {}: {e}", path.display()))?;
         Ok(Self(Some(path.clone())))
     }

@@ -1,8 +1,9 @@
 //! Output streams of a run.
 
 use super::config::{Config, Document};
+use linerate_host::place;
 use linerate_rt::Stop;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -31,12 +32,14 @@ struct Named {
     trouble: Option<io::Error>,
 }
 
+/// A way to open a file to write.
+type Open = fn(&Path) -> io::Result<File>;
+
 impl Named {
-    fn open(flag: &'static str, path: Option<&Path>, options: &OpenOptions) -> Result<Option<Self>, String> {
+    fn open(flag: &'static str, path: Option<&Path>, open: Open) -> Result<Option<Self>, String> {
         let Some(path) = path else { return Ok(None) };
-        let file = options
-            .open(path)
-            .map_err(|e| format!("{flag} {}: {e}; give a file that can be written", path.display()))?;
+        let file =
+            open(path).map_err(|e| format!("{flag} {}: {e}; give a file that can be written", path.display()))?;
         Ok(Some(Self { flag, path: path.to_owned(), file, trouble: None }))
     }
 
@@ -55,16 +58,13 @@ impl Streams {
         log: Box<dyn Write + Send>,
         stop: &Stop,
     ) -> Result<Self, String> {
-        let (mut new, mut append) = (OpenOptions::new(), OpenOptions::new());
-        new.write(true).create(true).truncate(true);
-        append.append(true).create(true);
         Ok(Self {
             out,
             log,
-            output: Named::open("-output", config.output.as_deref(), &new)?,
-            errors: Named::open("-errout", config.errors.as_deref(), &new)?,
-            csv: Named::open("-csvout", config.csv.as_deref(), &new)?,
-            combined: Named::open("-combinedout", config.combined.as_deref(), &append)?,
+            output: Named::open("-output", config.output.as_deref(), place::create)?,
+            errors: Named::open("-errout", config.errors.as_deref(), place::create)?,
+            csv: Named::open("-csvout", config.csv.as_deref(), place::create)?,
+            combined: Named::open("-combinedout", config.combined.as_deref(), place::append)?,
             documents: config.document != Document::Table,
             stop: stop.clone(),
         })

@@ -265,7 +265,7 @@ pub(crate) fn knock(dir: &Path, path: &Path, may_listen: bool) -> Result<Result<
 /// Checks that the process at the other end runs as this user.
 pub(crate) fn check_user(peer: &Foreign) -> Result<(), Trouble> {
     let uid = socket::peer_user(peer)?;
-    if uid == socket::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
+    if uid == linerate_host::user() { Ok(()) } else { Err(Trouble::OtherUser(uid)) }
 }
 
 impl Meeting {

@@ -2,11 +2,11 @@
 
 use super::{CaptureError, STANDARD};
 use crate::sys::standard_streams;
+use linerate_host::place;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Bytes that are collected before a write; no more than these and one record wait.
@@ -57,8 +57,8 @@ impl Out {
             }
             let mut options = OpenOptions::new();
             // The file is emptied only when the lock is held; opening a pipe must not block.
-            options.write(true).create(true).truncate(false).custom_flags(libc::O_NONBLOCK);
-            let file = options.open(path)?;
+            options.write(true).create(true).truncate(false);
+            let file = place::open(path, &options, libc::O_NONBLOCK)?;
             let regular = file.metadata()?.is_file();
             if regular {
                 if let Err(TryLockError::WouldBlock) = file.try_lock() {

@@ -1,6 +1,7 @@
 //! UNIX sequenced-packet sockets that carry descriptors, for the handshake of two processes. No call blocks, except
 //! those with a time limit.
 
+use linerate_host::user;
 use linerate_ring::Foreign;
 pub(crate) use linerate_ring::sys::message::{MOST_FDS, receive, refuse_descriptors, send};
 use std::fs::{self, DirBuilder, File};
@@ -14,12 +15,6 @@ use std::time::{Duration, Instant};
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-/// The effective user.
-pub(crate) fn user() -> u32 {
-    // SAFETY: no arguments, cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 /// Directory of this user's sockets, accessible to this user alone, made if need be: `$XDG_RUNTIME_DIR/linerate`, or

@@ -3,6 +3,7 @@
 use super::Job;
 use crate::socket::{Pace, PageAligned, TcpStream};
 use crate::stream::fault::Fault;
+use linerate_host::place;
 use linerate_rt::monotonic_ns;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -104,7 +105,7 @@ impl Job {
     /// Receives until the other end is done, or, once this one is, until nothing more has arrived.
     pub(super) fn receive_tcp(&self, mut stream: &TcpStream) -> Result<(), Fault> {
         let (mut block, mut bytes, mut late_until) = (PageAligned::new(self.payload.block.len()), 0, None);
-        let mut file = self.file.as_ref().map(File::create).transpose().map_err(Fault::File)?;
+        let mut file = self.file.as_deref().map(place::create).transpose().map_err(Fault::File)?;
         loop {
             if self.shared.is_done(false)
                 && monotonic_ns() > *late_until.get_or_insert_with(|| monotonic_ns() + LATE_NS)

@@ -2,6 +2,7 @@
 
 use super::{Blocks, Engine, Opened, Request};
 use crate::xdd::config::Target;
+use linerate_host::place;
 use linerate_rt::block::{Access, Cache, DeviceError, DeviceSpec, KINDS, Kind, Naming, Want};
 use linerate_text::bytes;
 use linerate_text::path::from_text;
@@ -86,7 +87,7 @@ fn make(path: &Path, target: &Target) -> Result<(), String> {
         }
         Ok(true)
     };
-    match OpenOptions::new().write(true).create(true).truncate(false).open(path).and_then(shape) {
+    match place::open(path, OpenOptions::new().write(true).create(true).truncate(false), 0).and_then(shape) {
         Ok(true) => Ok(()),
         Ok(false) => Err("-pretruncate: it is no regular file; leave it out".into()),
         Err(e) => Err(format!("{e}; give a file or device that can be written, or -op read")),
