@@ -120,7 +120,11 @@ impl<'a> Dialled<'a> {
                     options.set_own(&stream);
                     Socket::Tcp(stream)
                 }
-                Transport::Udp => Socket::Udp(site.send_to(self.to, 0).unwrap_or_else(no_host)?),
+                Transport::Udp => {
+                    let socket = site.send_to(self.to, 0).unwrap_or_else(no_host)?;
+                    options.set_own_datagrams(&socket);
+                    Socket::Udp(socket)
+                }
             },
         };
         Ok((socket, begin.elapsed().as_secs_f64() * 1e3))

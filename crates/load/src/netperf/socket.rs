@@ -58,7 +58,9 @@ pub(super) fn datagrams(site: &Site, own: SocketAddr, wanted: &Options) -> Resul
             wanted.check_own(Transport::Udp)?;
             // All have queues of one size, and none to send.
             let sizes = Sizes { send: 0, receive: cut(linerate_stack::Config::INBOX, u32::MAX) };
-            (socket.map_err(fault("own address"))?, sizes)
+            let socket = socket.map_err(fault("own address"))?;
+            wanted.set_own_datagrams(&socket);
+            (socket, sizes)
         }
         None => bound(own, Transport::Udp, wanted).map(|(fd, sizes)| (UdpSocket::Kernel(fd.into()), sizes))?,
     };

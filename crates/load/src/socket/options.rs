@@ -2,8 +2,9 @@
 //! stack has it, and each program's words where it cannot be had.
 
 use super::Transport::{Tcp, Udp};
-use super::{Family, Socket, TcpStream, Transport, algorithm, sys};
+use super::{Family, Socket, TcpStream, Transport, UdpSocket, algorithm, sys};
 use linerate_rt::net;
+use linerate_stack::Traffic;
 use linerate_stack::tcp::{Config, Connection, KeepAlive};
 use linerate_text::cut;
 use std::io::{Error, Result as Io};
@@ -74,8 +75,8 @@ static ROWS: [Row; 15] = [
     Row { name: (SOCKET, libc::SO_PRIORITY), of: ALL, family: None, own: &[], asked: |o| o.priority, words: (NO, "", "priority") },
     Row { name: (IP, libc::IP_TTL), of: ALL, family: V4, own: &[], asked: |o| o.hops, words: (NO, "-T", "") },
     Row { name: (IPV6, libc::IPV6_UNICAST_HOPS), of: ALL, family: V6, own: &[], asked: |o| o.hops, words: (NO, "-T", "") },
-    Row { name: (IP, libc::IP_TOS), of: ALL, family: V4, own: &[], asked: |o| o.service, words: (("IP TOS", 125), "-S", SERVICE) },
-    Row { name: (IPV6, libc::IPV6_TCLASS), of: ALL, family: V6, own: &[], asked: |o| o.service, words: (("IPv6 traffic class", 126), "-S", SERVICE) },
+    Row { name: (IP, libc::IP_TOS), of: ALL, family: V4, own: &[Udp], asked: |o| o.service, words: (("IP TOS", 125), "-S", SERVICE) },
+    Row { name: (IPV6, libc::IPV6_TCLASS), of: ALL, family: V6, own: &[Udp], asked: |o| o.service, words: (("IPv6 traffic class", 126), "-S", SERVICE) },
     Row { name: (SOCKET, libc::SO_MAX_PACING_RATE), of: ALL, family: None, own: &[], asked: |o| o.pacing, words: (("socket pacing", 140), "", "") },
     Row { name: (IP, libc::IP_MTU_DISCOVER), of: &[Udp], family: V4, own: &[], asked: |o| o.whole.then_some(PROBE), words: (("IP Do-Not-Fragment flag", 145), "", "") },
     Row { name: (IP, libc::IP_RECVERR), of: &[Udp], family: V4, own: ALL, asked: |o| on(o.drops), words: (NO, "", "reports of drops") },
@@ -130,6 +131,9 @@ impl Options {
         }
         self.check_own(transport)?;
         of.tcp().iter().for_each(|stream| self.set_own(stream));
+        if let Socket::Udp(socket) = of {
+            self.set_own_datagrams(socket);
+        }
         Ok(())
     }
 
@@ -176,6 +180,14 @@ impl Options {
         }
         if let Some(algorithm) = self.congestion.as_ref().and_then(|name| algorithm(name).ok()) {
             stream.set_congestion(algorithm);
+        }
+    }
+
+    /// The same at a socket of our own for datagrams.
+    pub(crate) fn set_own_datagrams(&self, of: &UdpSocket) {
+        if let (UdpSocket::Own(socket, _), Some(class)) = (of, self.service) {
+            // One that was just opened is not closed.
+            let _ = socket.set_traffic(Traffic::new(cut(class, u8::MAX), 0));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::spawn;
 use crate::wait::{WaitMode, Waiter};
 use linerate_nic::Control;
 use linerate_port::{Link, open_all};
-use linerate_stack::{BindError, Cidr, Counters, Host, UdpId};
+use linerate_stack::{BindError, Cidr, Counters, Host, Traffic, UdpId};
 use linerate_text::saturating_ns;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -208,6 +208,12 @@ impl Net {
     pub(super) fn connect(&self, ids: &[UdpId], to: SocketAddr) -> bool {
         let mut shards = self.running.queues.iter().zip(ids);
         shards.all(|(queue, id)| queue.shard().ip.host.udp_connect(*id, Some(to)))
+    }
+
+    /// Sets the traffic class and the flow label of what a socket sends; false if it is closed.
+    pub(super) fn set_traffic(&self, ids: &[UdpId], traffic: Traffic) -> bool {
+        let mut shards = self.running.queues.iter().zip(ids);
+        shards.all(|(queue, id)| queue.shard().ip.host.udp_set_traffic(*id, traffic))
     }
 
     /// Index of the queue by which a socket sends: sockets are spread over all.

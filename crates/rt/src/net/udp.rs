@@ -6,7 +6,7 @@ use super::mailbox::{Mail, Mailbox};
 use super::queue::Queue;
 use super::running::Net;
 use crate::monotonic_ns;
-use linerate_stack::{BindError, Host, Prepared, SendError, UdpId};
+use linerate_stack::{BindError, Host, Prepared, SendError, Traffic, UdpId};
 use linerate_text::saturating_ns;
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
@@ -158,6 +158,13 @@ impl UdpSocket {
     /// Where the socket is connected.
     pub fn peer_addr(&self) -> Result<SocketAddr> {
         self.sending().peer.ok_or_else(|| as_io(SendError::NotConnected))
+    }
+
+    /// Sets the traffic class and the flow label of what is sent from now on.
+    pub fn set_traffic(&self, traffic: Traffic) -> Result<()> {
+        let mut sending = self.sending();
+        sending.headers = Headers::new();
+        if self.net.set_traffic(&self.ids, traffic) { Ok(()) } else { Err(as_io(SendError::Closed)) }
     }
 
     /// How long a receiver waits; none is for ever, zero not at all.

@@ -6,7 +6,7 @@ mod probed;
 mod streams;
 
 use crate::counters::Counters;
-use crate::ip::{Ip, check_mtu};
+use crate::ip::{Ip, Traffic, check_mtu};
 use crate::link::{Link, NeighbourTable, Station};
 use crate::secret::{Secret, Use};
 use crate::tcp::{Tcp, Tso};
@@ -228,6 +228,12 @@ impl Host {
     /// closed.
     pub fn udp_connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
         self.udp.connect(id, remote)
+    }
+
+    /// Sets the traffic class and the flow label of what a socket sends from now on; headers that were taken of it before
+    /// ([`Host::udp_prepared`]) are to be dropped. False if it is closed.
+    pub fn udp_set_traffic(&mut self, id: UdpId, traffic: Traffic) -> bool {
+        self.udp.set_traffic(id, traffic)
     }
 
     /// Makes a socket refuse datagrams to broadcasts and groups from now on: they are dropped, and counted by

@@ -61,9 +61,8 @@ impl Ip {
             .or_else(|| family().map(Cidr::addr).next())
     }
 
-    /// Sends a payload, in fragments, which are of no traffic class, if it is longer than the path MTU: to a next hop, or to the
-    /// host itself. False if
-    /// there was no room for all of it.
+    /// Sends a payload, in fragments if it is longer than the path MTU: to a next hop, or to the host itself. False if there was
+    /// no room for all of it.
     pub(crate) fn send<T: Transmit>(
         &mut self,
         now: u64,
@@ -76,7 +75,7 @@ impl Ip {
         let Some(len) = PayloadLen::new(payload.len(), to) else { return false };
         let ours = self.settings.own.is_ours(to);
         if !ours && header_len(to) + payload.len() > way.mtu {
-            return self.send_cut(now, way, to, protocol, [payload, &[]], tx);
+            return self.send_cut(now, way, to, (protocol, traffic), [payload, &[]], tx);
         }
         let ident = if is_atomic(protocol) { ATOMIC } else { self.shared.idents.next((way.from, to)).low() };
         let hops = self.settings.hops(to);
@@ -91,7 +90,7 @@ impl Ip {
         now: u64,
         way: NextHop,
         to: IpAddr,
-        protocol: IpProtocol,
+        (protocol, traffic): (IpProtocol, Traffic),
         parts: [&[u8]; 2],
         tx: &mut T,
     ) -> bool {
@@ -108,7 +107,8 @@ impl Ip {
         }
         for Fragment { offset, more, range } in cut {
             let piece = both(parts, range.clone());
-            let Some(len) = emit_fragment(&mut head[at..], ends, protocol, range.len(), ident, (offset, more), hops)
+            let Some(len) =
+                emit_fragment(&mut head[at..], ends, protocol, range.len(), (ident, traffic), (offset, more), hops)
             else {
                 return false;
             };
@@ -179,7 +179,7 @@ fn fragment(
     hops: u8,
 ) -> Option<Vec<u8>> {
     let mut head = [0; LONGEST_HEAD];
-    let len = emit_fragment(&mut head, ends, protocol, piece.len(), ident, place, hops)?;
+    let len = emit_fragment(&mut head, ends, protocol, piece.len(), (ident, Traffic::default()), place, hops)?;
     Some([&head[..len], piece].concat())
 }
 
@@ -189,13 +189,13 @@ fn emit_fragment(
     ends: (IpAddr, IpAddr),
     protocol: IpProtocol,
     len: usize,
-    ident: Ident,
+    (ident, traffic): (Ident, Traffic),
     (offset, more): (u16, bool),
     hops: u8,
 ) -> Option<usize> {
     let (IpAddr::V4(src), IpAddr::V4(dst)) = ends else {
         let payload_len = PayloadLen::new(8 + len, ends.1)?;
-        emit_ip(head, ends, IpProtocol::IPV6_FRAGMENT, payload_len, (ident.low(), Traffic::default()), hops);
+        emit_ip(head, ends, IpProtocol::IPV6_FRAGMENT, payload_len, (ident.low(), traffic), hops);
         // RFC 8200, section 4.5: next header, reserved, offset in units of 8 with the M flag, identification.
         (head[40], head[41]) = (protocol.0, 0);
         let field = offset & !7 | u16::from(more);
@@ -206,6 +206,7 @@ fn emit_fragment(
     let ip = Ipv4Repr {
         payload_len: len,
         ident: ident.low(),
+        tos: traffic.class(),
         ttl: hops,
         dont_fragment: false,
         more_fragments: more,

@@ -18,7 +18,7 @@ mod template;
 
 use crate::address::Own;
 use crate::counters::{Counters, Discard};
-use crate::ip::Ip;
+use crate::ip::{Ip, Traffic};
 use crate::secret::Keyed;
 pub use error::{BindError, SendError};
 use flow::Flows;
@@ -96,6 +96,13 @@ impl Udp {
 
     pub(crate) fn connect(&mut self, id: UdpId, remote: Option<SocketAddr>) -> bool {
         self.sockets.connect(id, remote)
+    }
+
+    /// Headers that were made before hold no more.
+    pub(crate) fn set_traffic(&mut self, id: UdpId, traffic: Traffic) -> bool {
+        let Some(socket) = self.sockets.get_mut(id) else { return false };
+        (socket.traffic, socket.template) = (traffic, None);
+        true
     }
 
     pub(crate) fn refuse_broadcasts(&mut self, id: UdpId) -> bool {

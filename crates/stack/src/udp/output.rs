@@ -83,6 +83,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Err(error);
     }
     let (local, to) = (socket.local, to.or(socket.remote).ok_or(SendError::NotConnected)?);
+    let traffic = socket.traffic;
     let udp_len = check(local, to, body.len())?;
     if !ip.link.station.up || !ip.link.station.carrier {
         return Err(SendError::Down);
@@ -103,7 +104,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
     let ip_len = header_len(to.ip());
     let ethernet = ip.link.header_len();
     if ip_len + 8 + body.len() > way.mtu || (known.is_none() && ip.settings.own.is_ours(to.ip())) {
-        return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx);
+        return udp.send_whole(ip, now, (from, to), way, (body, udp_len, traffic), tx);
     }
     // udp
     let mut head = [0; LONGEST_HEAD];
@@ -119,7 +120,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         (way.from, to.ip()),
         IpProtocol::UDP,
         udp_len,
-        (ATOMIC, Traffic::default()),
+        (ATOMIC, traffic),
         ip.settings.hops(to.ip()),
     );
     if !probe.passed(Stage::Ip, &head) {
@@ -130,7 +131,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         Some(flow) => flow.mac,
         None => match ip.link.station(now, way.hop, &ip.settings.own) {
             Some(mac) => mac,
-            None => return udp.send_whole(ip, now, (from, to), way, (body, udp_len), tx),
+            None => return udp.send_whole(ip, now, (from, to), way, (body, udp_len, traffic), tx),
         },
     };
     if !probe.passed(Stage::Neighbour, &(&head, mac)) {
@@ -151,7 +152,7 @@ fn send_long<H: OnIp, T: Transmit, P: Probe>(
         return Err(SendError::NoRoom);
     }
     if ours_too {
-        udp.loop_back(ip, (from, to), (&[&head[ethernet + ip_len..len], body].concat(), udp_len));
+        udp.loop_back(ip, (from, to), (&[&head[ethernet + ip_len..len], body].concat(), udp_len, traffic));
     }
     ip.link.counters.udp_sent += 1;
     ip.link.counters.udp_flow += u64::from(known.is_some());
@@ -181,33 +182,38 @@ impl Udp {
         now: u64,
         (from, to): (SocketAddr, SocketAddr),
         way: NextHop,
-        (body, udp_len): (&[u8], PayloadLen),
+        (body, udp_len, traffic): (&[u8], PayloadLen, Traffic),
         tx: &mut T,
     ) -> Result<(), SendError> {
         let mut header = [0; 8];
         header::emit(&Fills::default(), &mut header, 0, (from, to), (body, udp_len));
         let cut = header_len(to.ip()) + header.len() + body.len() > way.mtu && !ip.settings.own.is_ours(to.ip());
         let sent = if cut {
-            ip.send_cut(now, way, to.ip(), IpProtocol::UDP, [&header, body], tx)
+            ip.send_cut(now, way, to.ip(), (IpProtocol::UDP, traffic), [&header, body], tx)
         } else {
-            ip.send(now, way, to.ip(), (IpProtocol::UDP, Traffic::default()), &[&header, body].concat(), tx)
+            ip.send(now, way, to.ip(), (IpProtocol::UDP, traffic), &[&header, body].concat(), tx)
         };
         if !sent {
             return Err(SendError::NoRoom);
         }
         if ip.settings.own.is_to_all(to.ip()) {
-            self.loop_back(ip, (from, to), (&[&header, body].concat(), udp_len));
+            self.loop_back(ip, (from, to), (&[&header, body].concat(), udp_len, traffic));
         }
         ip.link.counters.udp_sent += 1;
         Ok(())
     }
 
     /// Delivers a datagram to all on the link to the host's own sockets too, if one of them matches.
-    fn loop_back(&mut self, ip: &mut Ip, (from, to): (SocketAddr, SocketAddr), datagram: (&[u8], PayloadLen)) {
+    fn loop_back(
+        &mut self,
+        ip: &mut Ip,
+        (from, to): (SocketAddr, SocketAddr),
+        (datagram, len, traffic): (&[u8], PayloadLen, Traffic),
+    ) {
         let (here, there) = ((Key::new(to.ip()), to.port()), (Key::new(from.ip()), from.port()));
         if self.sockets.find(here, there).is_some() {
             let (ends, hops) = ((from.ip(), to.ip()), ip.settings.hops(to.ip()));
-            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, datagram, (ATOMIC, Traffic::default()), hops));
+            ip.looped.push(|| whole_packet(ends, IpProtocol::UDP, (datagram, len), (ATOMIC, traffic), hops));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::inbox::Inbox;
 use super::template::Template;
 use super::{BindError, SendError};
 use crate::address::Key;
+use crate::ip::Traffic;
 use crate::secret::{EPHEMERAL, Keyed, port};
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
@@ -33,6 +34,8 @@ pub(crate) struct Socket {
     there: Option<(Key, u16)>,
     pub(crate) inbox: Inbox,
     pub(crate) template: Option<Template>,
+    /// Traffic class and flow label of what it sends.
+    pub(crate) traffic: Traffic,
     /// ICMP error about an earlier datagram; reported once.
     pub(crate) error: Option<SendError>,
     /// The socket is in the list of those with news.
@@ -96,6 +99,7 @@ impl Sockets {
             there: remote.map(|to| (Key::new(to.ip()), to.port())),
             inbox,
             template: None,
+            traffic: Traffic::default(),
             error: None,
             listed: false,
             refuses: false,

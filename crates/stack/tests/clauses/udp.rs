@@ -2,7 +2,7 @@
 
 use crate::world::*;
 use linerate_ring::{Meta, Region, RegionConfig, Sharing, TxRing};
-use linerate_stack::{Config, Discard, Fills, Path, SendError};
+use linerate_stack::{Config, Discard, Fills, Path, SendError, Traffic};
 use linerate_wire::MacAddr;
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,6 +22,26 @@ fn rfc768_a_datagram_reaches_its_socket_and_an_answer_its_sender() {
             assert_eq!((ends(&sent[0]), stations(&sent[0])), ((us, peer), (US, PEER)));
             assert_eq!(sent[0][if peer.is_ipv4() { 34 } else { 54 }..], udp((us, 7), (peer, 4000), &pattern(len)));
         }
+    }
+}
+
+/// Made anew, by the kept headers, and in fragments.
+#[test]
+fn rfc2474_3_datagrams_are_of_their_sockets_traffic_class() {
+    for (peer, us) in families() {
+        let mut world = World::new();
+        let id = world.bind(us, 7);
+        world.send(id, (peer, 4000), b"x");
+        assert!(world.host.udp_set_traffic(id, Traffic::new(0xb8, 0x1_2345)));
+        for len in [100, 100, 4000] {
+            let sent = world.send(id, (peer, 4000), &pattern(len));
+            assert_eq!(sent.len(), if len == 4000 { 3 } else { 1 });
+            for frame in sent {
+                let expected: &[u8] = if peer.is_ipv4() { &[0x45, 0xb8] } else { &[0x6b, 0x81, 0x23, 0x45] };
+                assert_eq!(&frame[14..14 + expected.len()], expected, "{len} bytes");
+            }
+        }
+        assert!(world.host.counters().udp_fast > 0);
     }
 }
 

@@ -199,6 +199,33 @@ fn a_host_of_ours_has_the_segments_types_of_service_flow_labels_and_ports_that_a
     }
 }
 
+/// Of datagrams, both ends' are of the client's type of service.
+#[test]
+fn datagrams_of_a_host_of_ours_have_their_type_of_service() {
+    if !is_installed("tshark") {
+        skip!("tshark is not installed");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    for (addresses, net, field) in
+        [(["10.0.0.1", "10.0.0.2"], "24", "ip.dsfield"), (["fd00::1", "fd00::2"], "64", "ipv6.tclass")]
+    {
+        let trace = dir.path().join(field);
+        let [near, far] = cable(&format!("stream-class{net}"));
+        let [server, client] = addresses.map(|address| format!("{address}/{net}"));
+        let server = Process::ready(hosted("stream", &near, &server, &["-s", "-1"]), "Server listening");
+        let words = ["-c", addresses[0], "-u", "-n", "100K", "-l", "1000", "-b", "0", "--dscp", "ef"];
+        let far = format!("{far},trace={}", trace.display());
+        let ended = Process::start(hosted("stream", &far, &client, &words)).end();
+        assert_eq!((ended.code, server.end().code), (Some(0), Some(0)), "{}", ended.said());
+        let mut tshark = Command::new("tshark");
+        tshark.args(["-n", "-r", trace.to_str().unwrap(), "-Y", "udp.length > 1000", "-T", "fields", "-e", field]);
+        let told = String::from_utf8(tshark.output().unwrap().stdout).unwrap();
+        assert!(told.lines().count() >= 100, "{told}");
+        assert!(told.lines().all(|class| class.starts_with("0x") && class.ends_with("b8")), "{told}");
+    }
+}
+
 /// Flags that a host of ours has no use for, on the command line and as a server hears of them.
 #[test]
 fn flags_that_only_the_kernel_knows_are_refused() {
@@ -208,8 +235,7 @@ fn flags_that_only_the_kernel_knows_are_refused() {
     };
     let host = ["-c", "10.0.0.1", "--via", "cable:none}1", "--addr", "10.0.0.2/24"];
     for (more, why) in [
-        (&["-u", "-S", "8"][..], "-S and --dscp for datagrams: a host of our own"),
-        (&["-B", "10.0.0.2"], "-B: a host of our own"),
+        (&["-B", "10.0.0.2"][..], "-B: a host of our own"),
         (&["--cntl-ka"], "--cntl-ka: a host of our own"),
         (&["--fq-rate", "1G"], "--fq-rate: a host of our own"),
         (&["-u", "--dont-fragment"], "--dont-fragment: a host of our own"),
@@ -235,9 +261,9 @@ fn flags_that_only_the_kernel_knows_are_refused() {
     // Of the client's wishes a server hears later.
     let Some(link) = link("packet", false) else { return };
     let server = link.start(hosted("stream", &link.port, "10.9.0.2/24", &["-s", "-1"]), Some("Server listening"));
-    let client = End::Ours.command("stream", "iperf3", &["-c", "10.9.0.2", "-t", "1", "-u", "-S", "8"]);
+    let client = End::Ours.command("stream", "iperf3", &["-c", "10.9.0.2", "-t", "1", "-u", "--dont-fragment"]);
     let client = link.start(client, None).end();
     assert_eq!(client.code, Some(1), "{}", client.said());
-    assert!(client.log.contains("unable to set IP TOS"), "{}", client.said());
+    assert!(client.log.contains("unable to set IP Do-Not-Fragment flag"), "{}", client.said());
     assert_eq!(server.end().code, Some(1));
 }

@@ -32,7 +32,7 @@ impl State {
             (self.place.device.is_some(), "HOST%INTERFACE"),
             (client && self.place.bind.is_some(), "-B"),
             (s.mss > 0, "-M"),
-            (s.tos > 0, "-S"),
+            (s.tos > 0 && !(client && self.udp()), "-S"),
             (s.ttl > 0, "-T"),
             (s.window > 0 && self.udp(), "-w for datagrams"),
             (self.daemon, "-D"),

@@ -61,7 +61,6 @@ impl State {
         let only_kernel = [
             (self.place.device.is_some(), "-B ADDRESS%INTERFACE"),
             (client && self.place.bind.is_some(), "-B"),
-            (s.tos > 0 && s.transport == Transport::Udp, "-S and --dscp for datagrams"),
             (s.pacing > 0, "--fq-rate"),
             (s.dont_fragment, "--dont-fragment"),
             (self.keep_alive.is_some(), "--cntl-ka"),

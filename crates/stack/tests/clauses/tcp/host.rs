@@ -428,7 +428,7 @@ fn one_origin_leaves_memory_to_others() {
             }
             while !world.later(0).is_empty() {}
             let held = world.host.tcp_memory();
-            assert!(held >= MEMORY / 4 * 3 && held < MEMORY, "{attacker:?}: {held} bytes, {reads}");
+            assert!((MEMORY / 4 * 3..MEMORY).contains(&held), "{attacker:?}: {held} bytes, {reads}");
             assert_eq!(let_in(&mut world, attacker, 9000), None, "one more of the same origin");
             // A newcomer has what it had without the others.
             let (id, first) = accepted_from(&mut world, listener, honest, 4000);
