@@ -50,6 +50,10 @@ pub struct Test {
     pub connections: Vec<Connection>,
     /// The value over time, in the unit of `value`.
     pub samples: Vec<Sample>,
+    /// End that counted the samples: the sender's are of what was sent, though the value is of what arrived. Left out where the
+    /// test has no two ends, or it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples_of: Option<Role>,
     /// Failures, one per line: any of them makes the test, and its run, fail.
     pub failures: Vec<String>,
     /// Things to know before trusting the figures, a line each.
@@ -73,7 +77,7 @@ pub struct PortUsed {
     pub queues: Option<Queues>,
 }
 
-/// Role of a port in a test. JSON: `tx`, `rx` or `both`.
+/// Role of a port, or of an end, in a test. JSON: `tx`, `rx` or `both`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -190,6 +194,7 @@ impl Test {
         self.counters.append(&more.counters);
         self.cpu.extend(more.cpu);
         self.connections.extend(more.connections);
+        self.counted_by(more.samples_of, more.samples.is_empty());
         self.samples.extend(more.samples.into_iter().map(|mut sample| {
             sample.t_s = sample.t_s.known().map_or(Number::UNKNOWN, |t| Number::new(t + offset));
             sample
@@ -203,6 +208,14 @@ impl Test {
         }
         self.latency = self.latency.take().or(more.latency);
         self.burst_latency = self.burst_latency.take().or(more.burst_latency);
+    }
+
+    /// Notes the end that has counted further samples, if there are any: of several ends it is none.
+    pub fn counted_by(&mut self, end: Option<Role>, none: bool) {
+        if !none {
+            let same = self.samples.is_empty() || self.samples_of == end;
+            self.samples_of = end.filter(|_| same);
+        }
     }
 
     /// Joins what was measured on other ports at the same time: the values add up.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use linerate_result::{Number, RunResult, Summary, Test, Unit};
+use linerate_result::{Number, Role, RunResult, Summary, Test, Unit};
 
 use linerate_text::plain_lines;
 
@@ -61,9 +61,15 @@ impl Rows<'_> {
             let metric = if repeat.valid { "repeat" } else { "discarded" };
             self.row(text, metric, (&format!("{n}"), ""), &unit, repeat.value);
         }
+        let sample_of = match test.samples_of {
+            None => "sample",
+            Some(Role::Tx) => "sample of the sender",
+            Some(Role::Rx) => "sample of the receiver",
+            Some(Role::Both) => "sample of both ways",
+        };
         for (sample, n) in test.samples.iter().zip(1..) {
             let at = sample.t_s.known().map(|t| t.to_string()).unwrap_or_default();
-            self.row(text, "sample", (&format!("{n}"), &at), &unit, sample.value);
+            self.row(text, sample_of, (&format!("{n}"), &at), &unit, sample.value);
         }
         test.further.iter().for_each(|(name, of)| self.summary(text, name, of));
         for stage in &test.stages {

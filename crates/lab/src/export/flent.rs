@@ -60,7 +60,10 @@ fn write(runs: &[RunResult]) -> Result<String, ExportError> {
         let point = |(t, value): &(f64, f64)| json!({"t": start + t, "val": value});
         raw.insert(one.name.clone(), one.points.iter().map(point).collect());
         let mean = one.points.iter().map(|point| point.1).sum::<f64>() / one.points.len() as f64;
-        about.insert(one.name.clone(), json!({"MEAN_VALUE": mean, "UNITS": one.unit, "TEST": one.test.id}));
+        about.insert(
+            one.name.clone(),
+            json!({"MEAN_VALUE": mean, "UNITS": one.unit, "TEST": one.test.id, "COUNTED_BY": one.test.samples_of}),
+        );
     }
     // flent reads times with six digits behind the point.
     let time = run.start.to_string().replace('Z', "000Z");

@@ -1,7 +1,7 @@
 //! Documents like iperf3's `-J`, one a line for each test of a rate in bits or bytes a second. They have what linerate
 //! has measured; fields of iperf3 that it has no figure for are left out.
 
-use linerate_result::{Number, RunResult, Test, Unit};
+use linerate_result::{Number, Role, RunResult, Test, Unit};
 use linerate_text::escaped;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,11 @@ fn document(run: &RunResult, test: &Test) -> Option<Value> {
         .iter()
         .filter_map(|sample| {
             let (to, rate) = (sample.t_s.known()?, sample.value.known()? * scale);
-            let sum = sum(from, to, rate);
+            let mut sum = sum(from, to, rate);
+            // iperf3's word for the end that counts.
+            if let Some(end @ (Role::Tx | Role::Rx)) = test.samples_of {
+                sum["sender"] = json!(end == Role::Tx);
+            }
             from = to;
             Some(json!({"streams": [], "sum": sum}))
         })

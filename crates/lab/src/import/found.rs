@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use linerate_result::{
-    Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, RunResult, Sample, Summary, Test,
-    Timestamp, Unit,
+    Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, Role, RunResult, Sample, Summary,
+    Test, Timestamp, Unit,
 };
 
 use super::told::Told;
@@ -60,6 +60,8 @@ pub(super) struct Measured {
     pub(super) latency: Option<Latency>,
     pub(super) counters: Vec<(String, u64)>,
     pub(super) samples: Vec<Sample>,
+    /// End that counted them, if that is known.
+    pub(super) samples_of: Option<Role>,
     pub(super) warnings: Vec<String>,
     pub(super) failures: Vec<String>,
 }
@@ -70,6 +72,7 @@ impl Measured {
         let sent = std::mem::replace(&mut self.value, figure);
         self.further.extend(sent.map(|sent| ("sent".to_owned(), sent)));
         self.samples.clear();
+        self.samples_of = None;
     }
 
     /// Makes parameters of the settings that are axes of every table and chart, known as they are before any test is compared.
@@ -228,6 +231,7 @@ impl Found {
         for (name, count) in measured.counters {
             test.counters.add(None, name, count);
         }
+        test.counted_by(measured.samples_of, measured.samples.is_empty());
         // Samples of a second repeat follow those of the first one.
         let after = test.samples.last().and_then(|sample| sample.t_s.known()).unwrap_or(0.0);
         test.samples.extend(

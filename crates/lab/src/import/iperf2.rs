@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use linerate_result::{Parameter, Sample, Unit, parameters};
+use linerate_result::{Parameter, Role, Sample, Unit, parameters};
 
 use super::found::{Found, Line, MEAN, Measured};
 use super::interval::Interval;
@@ -477,6 +477,7 @@ fn add(
         measured.value = Some((units::mean(spans), Unit::BitsPerSecond));
     }
     measured.samples = parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect();
+    measured.samples_of = Some(if stream.server == stream.reverse { Role::Tx } else { Role::Rx });
     let of = stream.of_server.as_ref().unwrap_or(last);
     if let Some(of_server) = &stream.of_server {
         measured.arrived(Some((of_server.rate, Unit::BitsPerSecond)));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
-use linerate_result::{Parameters, Sample, Unit, parameters};
+use linerate_result::{Parameters, Role, Sample, Unit, parameters};
 use serde_json::{Value, json};
 
 use super::found::{Found, Measured};
@@ -244,6 +244,7 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
     // What this end sends of datagrams is not what arrives.
     if protocol != "UDP" || !sends || received.is_none() {
         measured.samples = intervals.into_iter().flatten().filter_map(sample).collect();
+        measured.samples_of = Some(if sends { Role::Tx } else { Role::Rx });
         measured.unit = Some(Unit::BitsPerSecond);
     }
     if measured.value.is_none() && measured.failures.is_empty() {

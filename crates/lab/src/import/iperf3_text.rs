@@ -3,7 +3,7 @@
 //! (`iperf3.rs`). Rows of a summary that this end cannot know are noughts or are not there. Without `-V` no protocol is named:
 //! with datagrams it is UDP, with `--sctp` in the command SCTP, otherwise TCP.
 
-use linerate_result::{Parameters, Sample, Unit};
+use linerate_result::{Parameters, Role, Sample, Unit};
 
 use super::found::{Found, Line, MEAN, Measured};
 use super::interval::Interval;
@@ -488,6 +488,7 @@ impl Test {
         // What this end sends of datagrams is not what arrives.
         if !self.udp || !this_sends || received.is_none() {
             measured.samples = self.intervals(sends, streams.unwrap_or(1)).map(sample).collect();
+            measured.samples_of = Some(if this_sends { Role::Tx } else { Role::Rx });
             measured.unit = Some(Unit::BitsPerSecond);
         }
         Ok(measured)

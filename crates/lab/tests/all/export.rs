@@ -3,7 +3,7 @@
 use linerate_lab::export::EXPORTS;
 use linerate_lab::import;
 use linerate_lab::report::FORMS;
-use linerate_result::{RunResult, Timestamp};
+use linerate_result::{Role, RunResult, Timestamp};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -137,6 +137,24 @@ fn what_the_server_sends_is_a_download_in_flents_file() {
         let document: Value = serde_json::from_slice(&row.bytes(&[run], Some("x.flent")).unwrap()).unwrap();
         assert_eq!(document["metadata"]["NAME"], test);
         assert_eq!(document["results"].as_object().unwrap().keys().collect::<Vec<_>>(), streams);
+    }
+}
+
+/// Regression: intervals that the sender had counted stood beside what arrived, and nothing told them apart.
+#[test]
+fn each_form_tells_which_end_counted_the_samples() {
+    for (log, end, sends) in [
+        (include_str!("../logs/iperf3-tcp.json"), Role::Tx, true),
+        (include_str!("../logs/iperf3-r.json"), Role::Rx, false),
+    ] {
+        let run = import::read("x", log, None, Timestamp::default(), &[]).unwrap().remove(0);
+        assert_eq!(run.tests[0].samples_of, Some(end));
+        assert_eq!(RunResult::from_json(&run.to_json()).unwrap().tests[0].samples_of, Some(end));
+        let table = text("csv", std::slice::from_ref(&run)).unwrap();
+        let word = if sends { ",sample of the sender," } else { ",sample of the receiver," };
+        assert_eq!(table.matches(word).count(), run.tests[0].samples.len(), "{table}");
+        let document: Value = serde_json::from_str(&text("iperf3", &[run]).unwrap()).unwrap();
+        assert_eq!(document["intervals"][0]["sum"]["sender"], sends);
     }
 }
 

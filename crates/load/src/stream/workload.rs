@@ -8,7 +8,7 @@ use crate::together::fairness;
 use crate::turn::Turn;
 use crate::validity::sent_again;
 use crate::workload::{Job, ParameterRow, Workload, nothing_needed};
-use linerate_result::{Number, Parameters, PortUsed, Repeat, Sample, Summary, Test, Unit};
+use linerate_result::{Number, Parameters, PortUsed, Repeat, Role, Sample, Summary, Test, Unit};
 use linerate_rt::Stop;
 
 const PORT: u16 = 5201;
@@ -136,6 +136,11 @@ fn test(kind: Kind, ports: &[PortUsed], measured: &Measured) -> Test {
         failures: failure.into_iter().collect(),
         // This end counts what it sends; of datagrams that is not what arrives.
         samples: if kind.transport == Transport::Udp { Vec::new() } else { samples(&measured.samples) },
+        samples_of: (kind.transport == Transport::Tcp).then_some(match kind.direction {
+            Direction::Forward => Role::Tx,
+            Direction::Reverse => Role::Rx,
+            Direction::Both => Role::Both,
+        }),
         ..Test::default()
     };
     test.summarize(Unit::BitsPerSecond);
