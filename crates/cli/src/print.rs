@@ -7,6 +7,7 @@
 
 use linerate_load::pktgen::Output;
 use linerate_rt::{Stop, stdout_was_closed};
+use linerate_text::{escaped, plain_lines};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -32,6 +33,11 @@ static STOP: OnceLock<Stop> = OnceLock::new();
 pub(crate) fn print(text: &str) {
     // A failure is recorded in `noted`.
     let _ = Stdout.write_all(text.as_bytes());
+}
+
+/// Prints a text that repeats others' words, or a JSON document of them, without what drives a terminal.
+pub(crate) fn print_told(text: &str, json: bool) {
+    print(&if json { escaped(text) } else { plain_lines(text) });
 }
 
 /// Prints a line that is not a result to standard error.

@@ -48,7 +48,7 @@ pub(crate) fn thrown_away(run: &RunResult) -> Option<String> {
         1 => "one figure with fewer than three, or fewer than half of its repeats left is marked “only”".to_owned(),
         n => format!("{n} figures with fewer than three, or fewer than half of their repeats left are marked “only”"),
     };
-    (away > 0).then(|| format!("{away} of {} repeats do not count; {marked}.", all.made))
+    (away > 0).then(|| format!("{away} of {} do not count; {marked}.", linerate_text::many(all.made, "repeat")))
 }
 
 /// The run at a glance.
@@ -146,7 +146,11 @@ fn sweep(view: &View<'_>, first: usize) -> Option<Headline> {
         }
     };
     let name = with_sense(&format!("{} of {}", metric.title.to_lowercase(), group.title), &metric.unit);
-    let lead = format!("{name}; {done} of {} points{times}{}", most.max(done), beside(&of_metric(group)));
+    let lead = format!(
+        "{name}; {done} of {}{times}{}",
+        linerate_text::many(most.max(done), "point"),
+        beside(&of_metric(group))
+    );
     let line = |group: &Group<'_>| {
         let (least, greatest) = known(group)?;
         let of = |(value, index): (f64, usize)| {

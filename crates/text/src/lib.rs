@@ -15,7 +15,7 @@ mod size;
 
 pub use counters::Sum;
 pub use hex::{colons, hex, unhex};
-pub use line::{drives, escaped, one_line, plain, plain_lines, short, wrapped};
+pub use line::{drives, escaped, many, one_line, plain, plain_lines, short, wrapped};
 pub use nearest::nearest;
 pub use saturating::{cut, saturating_ns, saturating_u64};
 pub use size::{by_case, bytes, decimal, fraction, power, size, whole};

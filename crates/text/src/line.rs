@@ -44,6 +44,12 @@ pub fn short(text: &str, most: usize) -> String {
     text.chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
+/// A number of things, by the word for one of them: `1 point`, `2 points`.
+#[must_use]
+pub fn many<N: std::fmt::Display + PartialEq + From<u8>>(number: N, one: &str) -> String {
+    format!("{number} {one}{}", if number == N::from(1) { "" } else { "s" })
+}
+
 /// Lines of so many characters at most, broken at spaces; a longer word is broken where its line ends.
 #[must_use]
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
@@ -61,6 +67,11 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([0_u64, 1, 2].map(|n| many(n, "point")), ["0 points", "1 point", "2 points"]);
+    }
 
     #[test]
     fn what_would_drive_the_terminal_is_replaced() {

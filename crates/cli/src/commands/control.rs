@@ -7,7 +7,7 @@ mod rows;
 mod watch;
 
 use super::shared::stop_at_signals;
-use crate::print::{print, remark};
+use crate::print::{print_told, remark};
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::shell::operand;
@@ -148,7 +148,7 @@ pub(super) fn show(kind: &Kind, arguments: &Show) -> Result<ExitCode, Trouble> {
                     )));
                 }
                 _ => {
-                    print(&all(kind, &names, arguments.json));
+                    print_told(&all(kind, &names, arguments.json), arguments.json);
                     return Ok(ExitCode::SUCCESS);
                 }
             }
@@ -158,7 +158,7 @@ pub(super) fn show(kind: &Kind, arguments: &Show) -> Result<ExitCode, Trouble> {
     if arguments.watch {
         return watch::watch(kind, &name, first, arguments.json, &stop_at_signals()?);
     }
-    print(&if arguments.json { format!("{first}\n") } else { (kind.text)(&first) });
+    print_told(&if arguments.json { format!("{first}\n") } else { (kind.text)(&first) }, arguments.json);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ mod vi;
 
 use super::shared::file;
 use super::{Command, parsed};
+use crate::print::print_told;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_host::shell::word;
@@ -126,8 +127,10 @@ struct Set {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
-        What::List(List { from, json }) => print(&show::list(&Saved::load()?, from.as_deref(), json)?),
-        What::Show(Show { name: Some(name), from, json, .. }) => print(&of_host(&name, from.as_deref(), json)?),
+        What::List(List { from, json }) => print_told(&show::list(&Saved::load()?, from.as_deref(), json)?, json),
+        What::Show(Show { name: Some(name), from, json, .. }) => {
+            print_told(&of_host(&name, from.as_deref(), json)?, json);
+        }
         #[cfg(target_os = "linux")]
         What::Record(arguments) => print(&machine::record(&arguments)?),
         #[cfg(target_os = "linux")]

@@ -100,6 +100,10 @@ fn reindex(asked: &Arguments) -> Result<ExitCode, Trouble> {
     for fault in &rebuilt.faults {
         remark(&format!("linerate runs: {}", linerate_text::plain(fault)));
     }
-    print(&format!("{} runs read from their folders, {} more kept in the index alone\n", rebuilt.read, rebuilt.kept));
+    print(&format!(
+        "{} read from their folders, {} more kept in the index alone\n",
+        linerate_text::many(rebuilt.read, "run"),
+        rebuilt.kept
+    ));
     Ok(if rebuilt.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

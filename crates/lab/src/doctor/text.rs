@@ -41,7 +41,12 @@ fn rendered(all: &Examination, whose: Whose, notes: bool, colour: bool) -> Strin
             (n, severity) => format!("{n} {}s", severity.word()),
         });
     let names: Vec<&str> = all.interfaces.iter().map(String::as_str).collect();
-    let looked = format!("{}: {}; {} rules found nothing.", listed(&names), counts.join(", "), all.healthy);
+    let looked = format!(
+        "{}: {}; {} found nothing.",
+        listed(&names),
+        counts.join(", "),
+        linerate_text::many(all.healthy, "rule")
+    );
     let mut text = paragraph("", &looked);
     text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
     let mut left = Vec::new();

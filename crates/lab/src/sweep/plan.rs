@@ -247,7 +247,13 @@ impl Plan {
             let all = (time * self.repeats.least).as_secs_f64();
             format!("; {} of measuring, and what it takes to begin and to end", crate::quantity::duration(all.into()))
         });
-        let mut text = format!("{}: {points} points, {}, {}{time}\n", self.name, self.repeats, self.order);
+        let mut text = format!(
+            "{}: {}, {}, {}{time}\n",
+            self.name,
+            linerate_text::many(points, "point"),
+            self.repeats,
+            self.order
+        );
         if let Some(limit) = self.limit {
             text.push_str(&format!("no measurement begins after {} minutes\n", limit.as_secs() / 60));
         }

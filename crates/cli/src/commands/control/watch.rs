@@ -2,7 +2,7 @@
 
 use super::Kind;
 use crate::commands::shared::ended;
-use crate::print::{print, remark};
+use crate::print::{print_told, remark};
 use crate::trouble::Trouble;
 use linerate_rt::control::{ControlError, ask};
 use linerate_rt::{Stop, monotonic_ns, pause};
@@ -34,7 +34,8 @@ pub(super) fn watch(kind: &Kind, name: &str, first: Value, json: bool, stop: &St
             Next::State(now) => {
                 let then = monotonic_ns();
                 let seconds = (then - at).max(1) as f64 / SECOND as f64;
-                print(&if json { format!("{now}\n") } else { format!("{}\n", (kind.moved)(&before, &now, seconds)) });
+                let line = if json { now.to_string() } else { (kind.moved)(&before, &now, seconds) };
+                print_told(&(line + "\n"), json);
                 (before, at) = (now, then);
             }
             Next::Busy(why) => remark(&format!("linerate: {} '{name}': {why}", kind.name)),

@@ -120,7 +120,10 @@ pub(super) fn mend(
     if steps.is_empty() {
         let by_hand = examined.findings.iter().filter(|finding| finding.mend.is_some()).count();
         if !parsed.json {
-            print(&format!("nothing to change; by hand: {by_hand} findings (linerate doctor)\n"));
+            print(&format!(
+                "nothing to change; by hand: {} (linerate doctor)\n",
+                linerate_text::many(by_hand, "finding")
+            ));
         } else {
             document(&Fixed { before: examined, changes: &[], undo: None, after: examined });
         }

@@ -2,7 +2,8 @@
 
 use super::common::{HEADING, NodeArguments, introduce, line, role};
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
-use crate::trouble::{Trouble, print};
+use crate::print::print_told;
+use crate::trouble::Trouble;
 use clap::Args;
 use linerate_fcoe::{Disks, DisksConfig, Neighbour, Node, NodeEvent};
 use linerate_rt::fc::Watcher;
@@ -57,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     run_machine(&mut node, &mut Waiter::new(arguments.node.wait), &stop);
     node.check()?;
     let found: Vec<_> = node.node().fip().neighbours().copied().collect();
-    print(&if arguments.json { document(&found) } else { table(&found) });
+    print_told(&if arguments.json { document(&found) } else { table(&found) }, arguments.json);
     Ok(ended(&stop))
 }
 

@@ -8,6 +8,7 @@ use super::secrets::InitiatorSecrets;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
+use crate::print::print_told;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_block::{Completion, Geometry, Operation, Tag};
@@ -82,7 +83,8 @@ impl Luns {
             let name = unit.name();
             let size = u128::from(unit.lun.blocks) * u128::from(unit.lun.block_size);
             let pi = unit.protection().map_or_else(String::new, |protection| format!(", {protection}"));
-            print(&format!("export {name}: {} {}, {size} bytes{pi}\n", unit.lun.vendor, unit.lun.product));
+            let (vendor, product) = (&unit.lun.vendor, &unit.lun.product);
+            print_told(&format!("export {name}: {vendor} {product}, {size} bytes{pi}\n"), false);
             // With the disk's name: a client that comes back, or a target on top of this, knows another disk by it.
             let description = format!("{} {}, {}", unit.lun.vendor, unit.lun.product, unit.identity());
             self.exports.push(Export { name, description, geometry: geometry(unit), ended: false });

@@ -3,7 +3,8 @@
 use super::common::stopper;
 use super::which::Which;
 use crate::commands::shared::ended;
-use crate::trouble::{Trouble, print};
+use crate::print::print_told;
+use crate::trouble::Trouble;
 use clap::Args;
 use linerate_load::fcoe::Found;
 use linerate_rt::fc::{Integrity, RemoteUnit};
@@ -39,11 +40,11 @@ pub(super) fn run(arguments: &Arguments, long: bool) -> Result<ExitCode, Trouble
     if arguments.json {
         let luns: Vec<Value> = units.iter().map(|unit| figures(unit).into_iter().collect()).collect();
         let document = json!({ "schema": "linerate.fcoe.luns", "version": 1, "luns": luns, "failures": failures });
-        print(&format!("{document}\n"));
+        print_told(&format!("{document}\n"), true);
     } else if long {
-        print(&units.iter().map(paragraph).collect::<String>());
+        print_told(&units.iter().map(paragraph).collect::<String>(), false);
     } else {
-        print(&units.iter().map(line).collect::<String>());
+        print_told(&units.iter().map(line).collect::<String>(), false);
     }
     if let Some(failure) = failures.first() {
         return Err(Trouble::failed(failure.clone()));

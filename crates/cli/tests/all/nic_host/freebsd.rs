@@ -129,6 +129,19 @@ fn copy(to: &Path) -> PathBuf {
     folder
 }
 
+/// Regression: a control character of the C1 set, which begins an escape sequence by itself, reached the terminal.
+#[test]
+fn what_texts_have_drives_no_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = copy(dir.path()).join("ifconfig");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("status: active", "status: active\u{9b}2J")).unwrap();
+    let asked = ["show", "oce0", "--from", dir.path().to_str().unwrap()];
+    let (text, json) = (nic(&asked), nic(&[&asked[..], &["--json"]].concat()));
+    assert!(text.contains("status: active\u{fffd}2J") && json.contains("active\\u009b2J"), "{text}{json}");
+    assert!(!(text + &json).contains('\u{9b}'));
+}
+
 #[test]
 fn what_cannot_be_shown_is_one_line() {
     let dir = tempfile::tempdir().unwrap();

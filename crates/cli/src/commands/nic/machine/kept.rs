@@ -82,7 +82,7 @@ pub(in super::super) fn save(arguments: &Save) -> Result<String, Trouble> {
     let name = &arguments.name;
     let rest = absent(&state).map(|(group, why)| format!("not saved: {}: {why}\n", group.name())).collect::<String>();
     let next = format!("linerate nic diff -- {} {}", word(name), word(&arguments.file));
-    Ok(format!("{name}: {} settings saved in {place}; {next}\n{rest}", kept.len()))
+    Ok(format!("{name}: {} saved in {place}; {next}\n{rest}", linerate_text::many(kept.len(), "setting")))
 }
 
 /// Groups that an interface has not, each once.

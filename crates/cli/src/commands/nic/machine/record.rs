@@ -33,8 +33,9 @@ pub(in super::super) fn record(arguments: &Record) -> Result<String, Trouble> {
     recorder.finish().map_err(|e| Trouble::failed(format!("{place}: {e}; free some space there")))?;
     let count: usize = all.groups.iter().map(|group| group.rows.0.len()).sum();
     Ok(format!(
-        "{}: recorded in {place}, with {count} counters; linerate nic show --from={} {}\n",
+        "{}: recorded in {place}, with {}; linerate nic show --from={} {}\n",
         arguments.name,
+        linerate_text::many(count, "counter"),
         word(&arguments.directory),
         operand(&arguments.name)
     ))

@@ -3,7 +3,8 @@
 use super::super::layout::{Layout, cut, rate};
 use super::{failed, freebsd, interface, source};
 use crate::commands::shared::{ended, file, stop_at_signals};
-use crate::trouble::{Trouble, print};
+use crate::print::print_told;
+use crate::trouble::Trouble;
 use clap::Args;
 use linerate_host::adapter::{Counters, Rate, counters, rates};
 use linerate_rt::{monotonic_ns, pause};
@@ -82,10 +83,10 @@ fn report(arguments: &Stats, rates: &[Rate], seconds: f64, read: &Counters) {
             read.absent.iter().map(|(name, why)| ((*name).to_owned(), json!(why.why))).collect();
         let document = json!({"schema": "linerate.nic.stats", "version": 1, "interface": arguments.name,
             "seconds": seconds, "counters": rows, "absent": absent});
-        return print(&format!("{document}\n"));
+        return print_told(&format!("{document}\n"), true);
     }
     let over = if seconds > 0.0 { format!(", rates over {seconds:.2} s") } else { String::new() };
-    let mut text = format!("{}: {} counters{over}\n", arguments.name, rows.len());
+    let mut text = format!("{}: {}{over}\n", arguments.name, linerate_text::many(rows.len(), "counter"));
     // The driver's counters of a queue together, behind those of all.
     let heading = |row: &Rate| match queue_of(&row.name).filter(|_| row.group == "driver") {
         Some(queue) => format!("driver, queue {queue}"),
@@ -109,7 +110,7 @@ fn report(arguments: &Stats, rates: &[Rate], seconds: f64, read: &Counters) {
         read.absent.iter().for_each(|(name, why)| out.row(name, &why.why));
         text += &out.finish();
     }
-    print(&text);
+    print_told(&text, false);
 }
 
 /// Queue that a driver's counter is of, by its name: `rx_queue_0_packets`, `tx3_bytes`, `rx-1.drops`.
