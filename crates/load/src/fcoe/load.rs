@@ -55,6 +55,21 @@ struct Queue {
     due: u32,
     /// Number of writes of each position; empty for disks that keep nothing.
     generations: Vec<u32>,
+    /// Positions with a request under way, likewise: another one might be done before it, or behind it.
+    taken: Vec<bool>,
+}
+
+impl Queue {
+    /// Takes note that a position has a request under way, or none.
+    fn take(&mut self, position: u64, taken: bool) {
+        if let Some(place) = usize::try_from(position).ok().and_then(|at| self.taken.get_mut(at)) {
+            *place = taken;
+        }
+    }
+
+    fn is_taken(&self, position: u64) -> bool {
+        usize::try_from(position).ok().and_then(|at| self.taken.get(at)).is_some_and(|taken| *taken)
+    }
 }
 
 /// A request in flight.
@@ -116,7 +131,7 @@ impl Load {
             Medium::Null => 0,
             Medium::Ram(_) => usize::try_from(positions).unwrap_or(0),
         };
-        let queue = |lun| Queue { lun, next: 0, due: 0, generations: vec![0; kept] };
+        let queue = |lun| Queue { lun, next: 0, due: 0, generations: vec![0; kept], taken: vec![false; kept] };
         let size = setup.io_bytes as usize;
         let pattern = match setup.medium {
             Medium::Null => Pattern::zeros(),
@@ -170,12 +185,17 @@ impl Load {
     fn next(&mut self, queue: usize) -> Option<(u64, bool)> {
         let verifying = self.phase == Phase::Verifying;
         let queue = &mut self.queues[queue];
-        let position = queue.next;
+        let mut position = queue.next;
         if verifying {
             queue.next += 1;
             return (position < self.positions).then_some((position, true));
         }
-        queue.next = if position + 1 == self.positions { 0 } else { position + 1 };
+        let after = |position| if position + 1 == self.positions { 0 } else { position + 1 };
+        // There are more than twice as many positions as requests.
+        while queue.is_taken(position) {
+            position = after(position);
+        }
+        queue.next = after(position);
         queue.due += self.reads;
         let read = queue.due >= 100;
         if read {
@@ -199,6 +219,7 @@ impl Load {
     fn send(&mut self, now: u64, tag: u32, mut buffer: Buffer, to: (&mut Initiator, &linerate_fcoe::Peer)) -> bool {
         let Flight { position, read, .. } = self.flights[tag as usize];
         let queue = &mut self.queues[tag as usize / self.depth];
+        queue.take(position, true);
         let blocks = self.io_bytes / 512;
         let lba = position * u64::from(blocks);
         if !read {
@@ -253,6 +274,7 @@ impl Load {
             self.send(now, tag, buffer, to);
             return;
         }
+        queue.take(position, false);
         let lba = position * u64::from(self.io_bytes / 512);
         let right = good
             && (!read || {

@@ -114,6 +114,15 @@ fn hosts_share_the_targets_port_with_the_san() {
     assert!(much.ledger.dropped.total() > 0);
 }
 
+/// Regression: a WRITE that was lost and sent again was done behind a later one of its position, whose data were then read as wrong.
+#[test]
+fn what_is_sent_again_is_not_written_over_what_came_later() {
+    let (warm, time) = (Duration::from_millis(5), Duration::from_millis(20));
+    let done = run(&San { loss: 1_000_000, reads: 0, disk: 4 << 20, warm, time, ..san() });
+    assert!(done.flows[0].requests > 0 && done.lost() > 5);
+    assert_eq!(done.flows[0].errors, 0);
+}
+
 #[test]
 fn what_cannot_be_simulated_is_refused_in_a_line() {
     let stop = Stop::new().unwrap();
