@@ -28,6 +28,17 @@ impl<'a> Frame<'a> {
         Self { at, len, shared, life: PhantomData }
     }
 
+    /// Frame over memory of no region that others may be writing: it is copied from and into, never borrowed.
+    ///
+    /// # Safety
+    /// `len` bytes at `at` must stay mapped, readable and writable for `'a`.
+    #[inline]
+    #[must_use]
+    pub unsafe fn foreign(at: NonNull<u8>, len: usize) -> Self {
+        // SAFETY: the caller's promise; a shared frame bears others.
+        unsafe { Self::new(at, len, true) }
+    }
+
     /// Length in bytes.
     #[inline]
     #[must_use]
