@@ -151,6 +151,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     switch.hold_addresses(hold);
     switch.forward_reserved(arguments.forward_reserved);
     buffers.iter().for_each(|buffers| switch.buffers(buffers));
+    arguments.queues.headroom().iter().for_each(|line| output.remark("main", 80, line));
     if !arguments.no_loop_check {
         switch.find_loops();
     }

@@ -100,9 +100,14 @@ impl Pool {
     /// Opens the account of a queue. Half of all cells stay shared: if there are not enough beyond these that nobody uses, it
     /// has fewer of its own, or none.
     pub(super) fn open(&mut self) -> Account {
-        let own = self.each.min(self.owned).min(self.shared - self.used);
-        (self.shared, self.owned) = (self.shared - own, self.owned - own);
-        Account { own, used: 0 }
+        Account { own: self.reserve(self.each), used: 0 }
+    }
+
+    /// Takes cells out of the shared part for good, fewer if half of all would not stay shared; returns their number.
+    pub(super) fn reserve(&mut self, cells: u32) -> u32 {
+        let got = cells.min(self.owned).min(self.shared - self.used);
+        (self.shared, self.owned) = (self.shared - got, self.owned - got);
+        got
     }
 
     /// Closes the account of a queue that is empty.

@@ -245,7 +245,7 @@ impl Switch {
                 for frame in flock.frames() {
                     whole.clear();
                     whole.bytes.extend_from_slice(frame);
-                    let more = self.put(target, &whole, head);
+                    let more = self.put(None, target, &whole, head);
                     self.count_mut(from).copies += more;
                 }
                 self.whole = whole;
@@ -283,7 +283,7 @@ impl Switch {
             && let Some(store) = self.store.as_deref_mut()
         {
             for bytes in flock.frames().skip(put as usize) {
-                match store.admit(target.to, outlet, &Item { bytes, meta: None, priority, copies: 1 }) {
+                match store.admit(target.to, outlet, &Item { bytes, meta: None, priority, copies: 1, from: None }) {
                     Ok(()) => lost -= 1,
                     Err(reason) => store.lost(outlet, priority, reason, 1),
                 }

@@ -13,7 +13,7 @@ use super::rewrite::{Whole, retag};
 use super::snoop::Spread;
 use super::table::{Key, PortId};
 use super::vlan::{Leave, TPID};
-use super::{Switch, probe};
+use super::{Switch, pfc, probe};
 use crate::chain::{MAX_SLOTS, slots_for};
 use crate::counters::{DropReason, Drops};
 use crate::finish::Put;
@@ -72,6 +72,7 @@ pub(super) fn is_reserved(mac: u64) -> bool {
 
 /// Destination of a run of frames that can be carried unchanged.
 struct Destination {
+    from: PortId,
     to: PortId,
     priority: Priority,
     flooded: bool,
@@ -178,7 +179,7 @@ impl Switch {
             && !member.apart
             && member.copy_out.is_empty()
             && member.policy.vlans.leave(vid, head.tag) == Leave::AsItCame;
-        simple.then(|| Destination { to, priority: head.priority(), flooded: known.is_none(), held })
+        simple.then(|| Destination { from, to, priority: head.priority(), flooded: known.is_none(), held })
     }
 
     /// Learns the port of a frame's source address, if it has one; false if that is held at another port.
@@ -300,7 +301,13 @@ impl Switch {
                 break;
             }
             if let Some(store) = self.store.as_deref_mut() {
-                let item = Item { bytes: &self.whole.bytes, meta: None, priority: way.priority, copies: 1 };
+                let item = Item {
+                    bytes: &self.whole.bytes,
+                    meta: None,
+                    priority: way.priority,
+                    copies: 1,
+                    from: Some(way.from),
+                };
                 match store.admit(way.to, outlet, &item) {
                     Ok(()) => {}
                     Err(_) if pauses && outlet.wait(self.now) => {
@@ -425,6 +432,9 @@ impl Switch {
         if head.dst == probe::GROUP && self.hear_probe(from, whole) {
             return true;
         }
+        if head.dst == pfc::GROUP {
+            self.hear_pause(from, whole);
+        }
         let Some(source) = self.members[usize::from(from)].as_ref() else { return true };
         let vid = match (source.policy.vlans.enter(head.tag), source.apart) {
             (Some(vid), false) => vid,
@@ -452,7 +462,7 @@ impl Switch {
         let there = targets.iter().any(|target| !target.watches);
         let floods = is_flood(&targets);
         state.deferred = floods && !self.share.admits(from, self.now);
-        let go = there && !state.deferred && !self.must_wait(&targets, whole.len(), head.priority(), state);
+        let go = there && !state.deferred && !self.must_wait(from, &targets, whole.len(), head.priority(), state);
         if !there {
             self.refuse(from, DropReason::NoReceiver);
         }
@@ -464,7 +474,9 @@ impl Switch {
             count.flooded += u64::from(known.is_none() && spread == Spread::All);
             let began = floods.then(Instant::now);
             for target in &targets {
-                let more = self.put(target, whole, head);
+                // One of several ports must not stop the sender for all, nor a monitor.
+                let account = Some(from).filter(|_| !floods && !target.watches);
+                let more = self.put(account, target, whole, head);
                 self.count_mut(from).copies += more;
             }
             if let Some(began) = began {
@@ -514,7 +526,14 @@ impl Switch {
 
     /// True if a frame has to wait for its destination. A frame with several destinations never waits: one of them must
     /// not hold up the others.
-    fn must_wait(&mut self, targets: &[Target], len: usize, priority: Priority, state: &mut SourceState) -> bool {
+    fn must_wait(
+        &mut self,
+        from: PortId,
+        targets: &[Target],
+        len: usize,
+        priority: Priority,
+        state: &mut SourceState,
+    ) -> bool {
         let mut real = targets.iter().filter(|target| !target.watches);
         let (Some(one), None) = (real.next(), real.next()) else { return false };
         let now = self.now;
@@ -530,7 +549,7 @@ impl Switch {
         let Some(needed) = needed else { return false };
         let store = self.store.as_deref();
         if outlet.room(needed, false) >= needed
-            || store.is_some_and(|store| store.has_place(outlet, priority, len + 4))
+            || store.is_some_and(|store| store.has_place(from, outlet, priority, len + 4))
             || !outlet.wait(now)
         {
             return false;
@@ -542,11 +561,11 @@ impl Switch {
 
     /// Puts a copy into a port's ring, or counts the reason that it cannot; returns the number of copies that there are to
     /// be besides, if it is a super-frame.
-    pub(super) fn put(&mut self, target: &Target, whole: &Whole, head: Head) -> u64 {
+    pub(super) fn put(&mut self, from: Option<PortId>, target: &Target, whole: &Whole, head: Head) -> u64 {
         self.touch(target.to);
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return 0 };
         let priority = head.priority();
-        let form = Form { priority, leave: target.leave, tagged: head.tag.is_some() };
+        let form = Form { from, priority, leave: target.leave, tagged: head.tag.is_some() };
         let put = member.put((target.to, self.store.as_deref_mut()), form, whole, &mut self.changed);
         member.count.took(priority, &put, 1);
         // What was refused as a whole is one copy; all else is counted independently of what was put.
@@ -561,7 +580,7 @@ impl Member {
     fn put(
         &mut self,
         (to, store): (PortId, Option<&mut Store>),
-        Form { priority, leave, tagged }: Form,
+        Form { from, priority, leave, tagged }: Form,
         whole: &Whole,
         changed: &mut Vec<u8>,
     ) -> Put {
@@ -582,7 +601,7 @@ impl Member {
         if let Some(store) = store
             && self.finisher.slots(&outlet.tx.ring, bytes, meta).is_some_and(|needed| needed > room)
         {
-            let item = Item { bytes, meta, priority, copies: self.finisher.frames(bytes, meta) };
+            let item = Item { bytes, meta, priority, copies: self.finisher.frames(bytes, meta), from };
             return match store.admit(to, outlet, &item) {
                 Ok(()) => Put::default(),
                 Err(reason) => {
@@ -601,6 +620,8 @@ impl Member {
 
 /// Form in which a copy leaves.
 struct Form {
+    /// Port in whose account it is in a queue, if it is lossless.
+    from: Option<PortId>,
     priority: Priority,
     leave: Leave,
     /// The frame has a tag.

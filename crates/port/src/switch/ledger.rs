@@ -5,6 +5,7 @@
 //! or lost with its receiver. Both sides of each step are counted independently, so that unexplained frames are a finding and not a definition.
 
 use super::member::{Fate, Member, PortCounters};
+use super::pfc::PfcCounters;
 use super::queues::ClassCounters;
 use crate::counters::{DropReason, Drops};
 use linerate_offload::TrafficClass;
@@ -29,6 +30,8 @@ pub struct PortReport {
     pub fate: Fate,
     /// Counters of its traffic classes; None at a switch without buffers.
     pub classes: Option<[ClassCounters; TrafficClass::MOST]>,
+    /// Counters of its flow control.
+    pub pfc: PfcCounters,
 }
 
 impl PortReport {
@@ -47,6 +50,7 @@ impl PortReport {
             count: member.counters(),
             fate: member.fate(),
             classes: member.classes(),
+            pfc: *member.pfc,
         }
     }
 }
@@ -123,6 +127,7 @@ impl Retired {
             Some(port) => {
                 port.count += report.count;
                 port.fate += report.fate;
+                port.pfc += report.pfc;
                 for (class, more) in port.classes.iter_mut().flatten().zip(report.classes.into_iter().flatten()) {
                     *class += more;
                 }
@@ -156,6 +161,7 @@ mod tests {
             count,
             fate,
             classes: None,
+            pfc: PfcCounters::default(),
         };
         let from = PortCounters { received: 10, copies: 10, ..PortCounters::default() };
         let mut to = PortCounters { sent: 10, ..PortCounters::default() };

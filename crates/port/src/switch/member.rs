@@ -1,5 +1,6 @@
 //! A port as the switch sees it: its receive queues, its transmit queues, its policy, its counters.
 
+use super::pfc::PfcCounters;
 use super::queues::{ClassCounters, Queues};
 use super::table::PortId;
 use super::vlan::Vlans;
@@ -207,6 +208,9 @@ pub(super) struct Member {
     pub(super) outlets: Vec<Outlet>,
     /// Priorities that leave room in rings to others, one bit each.
     pub(super) keeps: u8,
+    /// Its neighbour is paused by a mask: it is the other end of a cable.
+    pub(super) masks: bool,
+    pub(super) pfc: Box<PfcCounters>,
     /// The port is a monitor: it gets copies only, and sends nothing.
     pub(super) monitor: bool,
     /// Name of the port that this one is joined to outside of the switch: it is blocked.

@@ -25,6 +25,7 @@ mod grant;
 mod groups;
 mod guard;
 mod guest;
+mod headroom;
 mod hello;
 mod inlet;
 mod ledger;
@@ -32,6 +33,7 @@ mod listener;
 mod member;
 mod own;
 mod parked;
+mod pfc;
 mod portset;
 mod probe;
 mod querier;
@@ -49,9 +51,11 @@ mod within;
 pub use buffer::{Alpha, CELL, QueueDrop, QueueDrops};
 pub use groups::GroupCounters;
 pub use guest::Guest;
+pub use headroom::{Headroom, Span};
 pub use ledger::{Ledger, PortReport};
 pub use listener::{Grant, Listener, ListenerCounters};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
+pub use pfc::PfcCounters;
 pub use queues::{Buffers, ClassCounters};
 pub use rewrite::retag;
 pub use show::{AddressRow, BlockedRow, GroupRow, QuerierRow, RouterRow};
@@ -240,6 +244,8 @@ impl Switch {
             sources: plug.rx.into_iter().map(|rx| Source::new(rx, self.now)).collect(),
             outlets: plug.tx.into_iter().map(Outlet::new).collect(),
             keeps,
+            masks: plug.caps.pause || plug.life.is_some(),
+            pfc: Box::default(),
             monitor: false,
             blocked: None,
             apart: false,
@@ -253,7 +259,7 @@ impl Switch {
             _keep: plug.keep,
         };
         if let Some(store) = self.store.as_deref_mut() {
-            member.give_queues(store);
+            member.give_queues(id, store);
         }
         self.members[place] = Some(member);
         self.own.changed(id, false);

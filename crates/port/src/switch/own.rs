@@ -9,6 +9,7 @@ use super::guard::{Guard, Heard};
 use super::member::Member;
 use super::portset::PortSet;
 use super::querier::{Due, INTERVAL, Querier, WITHIN};
+use super::queues::Store;
 use super::rewrite::Whole;
 use super::snoop::{Came, Family, Snoop, Spread};
 use super::table::PortId;
@@ -89,10 +90,10 @@ impl Switch {
         self.rewire();
     }
 
-    /// Time at which the switch has to be polled whatever arrives, for its own frames.
+    /// Time at which the switch has to be polled whatever arrives, for its own frames and pauses.
     #[must_use]
     pub fn due(&self) -> Option<u64> {
-        self.own.next
+        [self.own.next, self.store.as_deref().and_then(Store::due)].into_iter().flatten().min()
     }
 
     /// Does what is due.
@@ -177,7 +178,7 @@ impl Switch {
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return false };
         member.count.own += 1;
         let before = member.count.sent;
-        self.put(target, whole, Head::new(first, second));
+        self.put(None, target, whole, Head::new(first, second));
         self.members[usize::from(target.to)].as_ref().is_some_and(|member| member.count.sent > before)
     }
 

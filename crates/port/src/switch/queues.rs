@@ -10,7 +10,10 @@
 use super::Switch;
 use super::buffer::{Account, Alpha, CELL, Pool, QueueDrop, QueueDrops, cells_for};
 use super::cells::{Cells, Chain};
+use super::guard::Guard;
+use super::headroom::Span;
 use super::member::{Member, Outlet};
+use super::pfc::Ingress;
 use super::table::PortId;
 use crate::chain::slots_for;
 use crate::counters::DropReason;
@@ -31,12 +34,20 @@ pub struct Buffers {
     pub alpha: Alpha,
     /// Class of each priority, when each class is served, and which priorities are lossless.
     pub classes: ClassTable,
+    /// Links of the ports, for the headroom of lossless classes and the time of pauses.
+    pub span: Span,
 }
 
 impl Default for Buffers {
     /// 16 MiB, of which each queue has 4 KiB of its own, of one class.
     fn default() -> Self {
-        Self { bytes: 16 << 20, reserved: 4 << 10, alpha: Alpha::default(), classes: ClassTable::default() }
+        Self {
+            bytes: 16 << 20,
+            reserved: 4 << 10,
+            alpha: Alpha::default(),
+            classes: ClassTable::default(),
+            span: Span::default(),
+        }
     }
 }
 
@@ -63,11 +74,14 @@ counters! {
 
 /// What the queues of a switch have in common.
 pub(super) struct Store {
-    pool: Pool,
+    pub(super) pool: Pool,
     cells: Cells,
     pub(super) classes: ClassTable,
-    /// Ports with frames in queues.
+    pub(super) ingress: Ingress,
+    /// Ports with frames in queues, or queues that are stopped.
     congested: Vec<PortId>,
+    /// Time at which a queue that is stopped goes on, the first of those with frames.
+    resumes: Option<u64>,
     bytes: Vec<u8>,
 }
 
@@ -78,6 +92,8 @@ pub(super) struct Item<'a> {
     pub(super) priority: Priority,
     /// Frames that it becomes.
     pub(super) copies: u64,
+    /// Port in whose account it is, if it is lossless; none if it shall stop nobody.
+    pub(super) from: Option<PortId>,
 }
 
 /// A frame in a queue.
@@ -86,6 +102,8 @@ struct Waiting {
     meta: Option<Meta>,
     priority: Priority,
     copies: u64,
+    /// Port in whose account it is, if it is lossless; else it is in the queue's.
+    from: Option<PortId>,
 }
 
 /// The queues of one output ring.
@@ -94,6 +112,8 @@ pub(super) struct Queues {
     /// Classes with frames, one bit each.
     waiting: u8,
     turns: Turns,
+    /// Time until which each class is stopped by the neighbour.
+    held: [u64; TrafficClass::MOST],
 }
 
 /// One class's.
@@ -101,15 +121,27 @@ pub(super) struct Queues {
 struct Queue {
     frames: VecDeque<Waiting>,
     account: Account,
+    /// Cells of all its frames.
+    cells: u32,
     count: ClassCounters,
 }
 
 impl Queues {
     /// Counters of a class.
     pub(super) fn counters(&self, class: usize) -> ClassCounters {
-        let Queue { frames, account, count } = &self.classes[class];
+        let Queue { frames, cells, count, .. } = &self.classes[class];
         let waiting = frames.iter().map(|frame| frame.copies).sum();
-        ClassCounters { waiting, waiting_bytes: u64::from(account.used()) * CELL as u64, ..*count }
+        ClassCounters { waiting, waiting_bytes: u64::from(*cells) * CELL as u64, ..*count }
+    }
+
+    /// Classes that are stopped at this time, one bit each.
+    fn held(&self, now: u64) -> u8 {
+        self.held.iter().rev().fold(0, |set, until| set << 1 | u8::from(*until > now))
+    }
+
+    /// True if a frame could leave at this time, were there room.
+    pub(super) fn wants_room(&self, now: u64) -> bool {
+        self.waiting & !self.held(now) != 0
     }
 }
 
@@ -120,7 +152,9 @@ impl Store {
             pool: Pool::new(cells(buffers.bytes), cells(buffers.reserved), buffers.alpha),
             cells: Cells::new(cells(buffers.bytes)),
             classes: buffers.classes,
+            ingress: Ingress::new(&buffers.classes, buffers.span),
             congested: Vec::new(),
+            resumes: None,
             bytes: Vec::new(),
         }
     }
@@ -130,18 +164,15 @@ impl Store {
         let used = Priority::ALL.map(|priority| self.classes.class(priority).index());
         let account = |class| if used.contains(&class) { self.pool.open() } else { Account::default() };
         let classes = [0, 1, 2, 3, 4, 5, 6, 7].map(account).map(|account| Queue { account, ..Queue::default() });
-        Queues { classes, waiting: 0, turns: Turns::new(&self.classes) }
+        Queues { classes, waiting: 0, turns: Turns::new(&self.classes), held: [0; TrafficClass::MOST] }
     }
 
-    /// Priorities that are lossless, or share a class with one that is, one bit each.
-    pub(super) fn lossless(&self) -> u8 {
-        let lossless = |priority: &Priority| self.classes.lossless(self.classes.class(*priority));
-        Priority::ALL.iter().filter(|priority| lossless(priority)).fold(0, |set, priority| set | priority.bit())
-    }
-
-    /// True if a frame of so many bytes would find a place in a queue of this output.
-    pub(super) fn has_place(&self, outlet: &Outlet, priority: Priority, bytes: usize) -> bool {
+    /// True if a frame of so many bytes that came by a port would find a place in a queue of this output.
+    pub(super) fn has_place(&self, from: PortId, outlet: &Outlet, priority: Priority, bytes: usize) -> bool {
         let class = self.classes.class(priority).index();
+        if self.ingress.of_class(class) != 0 {
+            return outlet.queues.is_some() && self.ingress.has_place(&self.pool, from, class, cells_for(bytes));
+        }
         let account = outlet.queues.as_deref().map(|queues| &queues.classes[class].account);
         account.is_some_and(|account| self.pool.asks(account, cells_for(bytes)).is_ok())
     }
@@ -152,20 +183,47 @@ impl Store {
         let class = self.classes.class(item.priority).index();
         let queue = &mut queues.classes[class];
         let cells = cells_for(item.bytes.len());
-        self.pool.take(&mut queue.account, cells)?;
+        let from = item.from.filter(|_| self.ingress.of_class(class) != 0);
+        match from {
+            Some(port) => self.ingress.take(&mut self.pool, port, class, cells)?,
+            None => self.pool.take(&mut queue.account, cells)?,
+        }
         let Some(chain) = self.cells.put(item.bytes) else {
             debug_assert!(false, "who was given cells finds them");
-            self.pool.give(&mut queue.account, cells);
             return Err(QueueDrop::Buffers);
         };
-        queue.frames.push_back(Waiting { chain, meta: item.meta, priority: item.priority, copies: item.copies });
+        queue.cells += cells;
+        queue.frames.push_back(Waiting { chain, meta: item.meta, priority: item.priority, copies: item.copies, from });
         queue.count.queued += item.copies;
         queue.count.queued_bytes += item.bytes.len() as u64;
         queues.waiting |= 1 << class;
-        if !std::mem::replace(&mut outlet.queued, true) && !self.congested.contains(&to) {
-            self.congested.push(to);
+        if !std::mem::replace(&mut outlet.queued, true) {
+            self.note(to);
         }
         Ok(())
+    }
+
+    /// Has the queues of a port looked at each turn.
+    fn note(&mut self, port: PortId) {
+        if !self.congested.contains(&port) {
+            self.congested.push(port);
+        }
+    }
+
+    /// Stops a class's queues at a port until this time.
+    pub(super) fn hold(&mut self, port: PortId, member: &mut Member, class: usize, until: u64) {
+        for Outlet { queues, queued, .. } in &mut member.outlets {
+            if let Some(queues) = queues.as_deref_mut() {
+                queues.held[class] = until;
+                *queued = true;
+            }
+        }
+        self.note(port);
+    }
+
+    /// Time at which there is something to do whatever arrives, in ns.
+    pub(super) fn due(&self) -> Option<u64> {
+        [self.resumes, self.ingress.due()].into_iter().flatten().min()
     }
 
     /// Counts copies that were lost because [`Store::admit`] had no place for them.
@@ -180,31 +238,36 @@ impl Store {
         self.congested.retain(|congested| *congested != port);
         let Member { outlets, count, .. } = member;
         for queues in outlets.iter_mut().filter_map(|outlet| outlet.queues.as_deref_mut()) {
-            for queue in &mut queues.classes {
-                for Waiting { chain, priority, copies, .. } in queue.frames.drain(..) {
+            for (class, queue) in queues.classes.iter_mut().enumerate() {
+                for Waiting { chain, priority, copies, from, .. } in queue.frames.drain(..) {
                     count.drop_copies(DropReason::PeerDied, priority, copies);
-                    self.pool.give(&mut queue.account, chain.cells());
+                    match from {
+                        Some(port) => self.ingress.give(&mut self.pool, port, class, chain.cells()),
+                        None => self.pool.give(&mut queue.account, chain.cells()),
+                    }
                     self.cells.release(chain);
                 }
+                queue.cells = 0;
                 self.pool.close(std::mem::take(&mut queue.account));
             }
         }
     }
 
     /// Moves frames from the queues of a port into its rings, as far as there is room; true if one was moved.
-    fn drain(&mut self, member: &mut Member) -> bool {
+    fn drain(&mut self, member: &mut Member, now: u64) -> bool {
         let mut moved = false;
         let Member { outlets, finisher, count, .. } = member;
         for outlet in outlets.iter_mut().filter(|outlet| outlet.queued) {
             outlet.refresh();
             let Outlet { tx, queues, .. } = &mut *outlet;
             let Some(queues) = queues.as_deref_mut() else { continue };
-            let Queues { classes, waiting, turns } = queues;
+            let stopped = queues.held(now);
+            let Queues { classes, waiting, turns, held } = queues;
             let mut put_any = false;
             while tx.ring.free() > 0
-                && let Some(class) = turns.next(*waiting)
+                && let Some(class) = turns.next(*waiting & !stopped)
             {
-                let Queue { frames, account, .. } = &mut classes[class];
+                let Queue { frames, account, cells, .. } = &mut classes[class];
                 let Some(front) = frames.front() else { break };
                 self.bytes.clear();
                 self.cells.read(&front.chain, &mut self.bytes);
@@ -220,14 +283,22 @@ impl Store {
                 put_any |= put.frames > 0;
                 count.took(front.priority, &put, front.copies);
                 turns.sent(class, front.chain.len());
-                if let Some(Waiting { chain, .. }) = frames.pop_front() {
-                    self.pool.give(account, chain.cells());
+                if let Some(Waiting { chain, from, .. }) = frames.pop_front() {
+                    *cells -= chain.cells();
+                    match from {
+                        Some(port) => self.ingress.give(&mut self.pool, port, class, chain.cells()),
+                        None => self.pool.give(account, chain.cells()),
+                    }
                     self.cells.release(chain);
                 }
                 *waiting &= !(u8::from(frames.is_empty()) << class);
                 moved = true;
             }
-            outlet.queued = *waiting != 0;
+            let until = held.iter().copied().filter(|until| *until > now).min();
+            if *waiting & stopped != 0 {
+                self.resumes = self.resumes.into_iter().chain(until).min();
+            }
+            outlet.queued = *waiting != 0 || until.is_some();
             if put_any {
                 outlet.moved();
             }
@@ -243,10 +314,13 @@ impl Switch {
     pub fn buffers(&mut self, buffers: &Buffers) {
         debug_assert!(self.store.is_none(), "what waits in queues would be lost");
         let mut store = Store::new(buffers);
-        for member in self.members.iter_mut().flatten() {
-            member.give_queues(&mut store);
+        for (id, member) in (0..).zip(&mut self.members) {
+            member.iter_mut().for_each(|member| member.give_queues(id, &mut store));
         }
         self.store = Some(Box::new(store));
+        if self.mac == [0; 6] {
+            self.mac = Guard::new().source();
+        }
     }
 
     /// Frames that wait in queues.
@@ -267,12 +341,13 @@ impl Switch {
     #[cold]
     fn drain_congested(&mut self) -> bool {
         let Some(mut store) = self.store.take() else { return false };
-        let mut moved = false;
+        let (now, mut moved) = (self.now, false);
         let mut congested = std::mem::take(&mut store.congested);
+        store.resumes = None;
         congested.retain(|port| {
             self.touch(*port);
             let Some(member) = self.members[usize::from(*port)].as_mut() else { return false };
-            moved |= store.drain(member);
+            moved |= store.drain(member, now);
             member.outlets.iter().any(|outlet| outlet.queued)
         });
         store.congested = congested;
@@ -283,8 +358,9 @@ impl Switch {
 
 impl Member {
     /// Gives its outputs queues, and makes the switch's lossless priorities its own.
-    pub(super) fn give_queues(&mut self, store: &mut Store) {
-        self.policy.pause |= store.lossless();
+    pub(super) fn give_queues(&mut self, id: PortId, store: &mut Store) {
+        self.policy.pause |= store.ingress.lossless();
+        store.ingress.open(&mut store.pool, id, self.largest);
         // Lossless frames have their turn in the queues, and so need no part of the ring.
         self.keeps = 0;
         self.outlets.iter_mut().for_each(|outlet| outlet.queues = Some(Box::new(store.queues())));

@@ -5,6 +5,7 @@ mod flood;
 mod groups;
 mod loops;
 mod parked;
+mod pfc;
 mod queues;
 mod slots;
 

@@ -134,6 +134,9 @@ impl Switch {
 
     /// Sends the frames put into transmit rings. Ports that could not send all of them are asked again in the next turn.
     pub(super) fn flush(&mut self) {
+        if self.store.as_deref().is_some_and(|store| store.ingress.has_news(self.now)) {
+            self.ask_neighbours();
+        }
         let (members, floods) = (&mut self.members, self.share.starts());
         self.touched.retain(|id| {
             let Some(member) = members[usize::from(*id)].as_mut() else { return false };
@@ -171,10 +174,12 @@ impl Switch {
                 }
             }
         }
+        let now = self.now;
         for (id, member) in self.members.iter_mut().enumerate() {
             for (queue, outlet) in member.iter_mut().flat_map(|member| &mut member.outlets).enumerate() {
                 let waited_for = full.iter().any(|(port, q)| usize::from(*port) == id && *q == queue);
-                if waited_for || outlet.queued || outlet.tx.ring.pending() > 0 {
+                let queued = outlet.queues.as_deref().is_some_and(|queues| queues.wants_room(now));
+                if waited_for || queued || outlet.tx.ring.pending() > 0 {
                     visit(&mut outlet.tx);
                 }
             }

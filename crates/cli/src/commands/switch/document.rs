@@ -129,6 +129,10 @@ fn port(port: &PortReport) -> Value {
         "finished": map(count.finished.iter()),
         "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,
         "priorities": count.priorities.iter().map(priority).collect::<Vec<_>>(),
+        "pfc": {
+            "requests": port.pfc.requests, "indications": port.pfc.indications,
+            "tx_pause_frames": port.pfc.tx_pause_frames, "rx_pause_frames": port.pfc.rx_pause_frames,
+        },
         "classes": port.classes.as_ref().map(|classes| classes.iter().enumerate().map(class).collect::<Vec<_>>()),
     })
 }

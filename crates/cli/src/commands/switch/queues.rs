@@ -4,12 +4,14 @@ use super::super::dcb;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_dcb::Settings;
-use linerate_port::switch::{Alpha, Buffers};
+use linerate_port::switch::{Alpha, Buffers, Headroom, Span};
 use linerate_rt::dcb::class_table;
-use linerate_text::bytes;
+use linerate_text::{bytes, power, whole};
 
 /// Least bytes of all buffers.
 const LEAST: u64 = 64 << 10;
+/// Longest frame of a port of the usual MTU, with a tag and without FCS.
+const LARGEST: usize = 1522;
 
 #[derive(Args)]
 pub(super) struct Queues {
@@ -24,10 +26,15 @@ pub(super) struct Queues {
     /// tc-bw 0:50 1:50; `all` stands for each number. Without these all priorities are of class 0.
     #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
     ets: Vec<String>,
-    /// Lossless priorities: prio 3, or as iproute2's `dcb pfc` has them, prio-pfc 3:on. Their frames wait at their sender
-    /// when their queue has its share of the buffers, whatever port they are for.
+    /// Lossless priorities: prio 3, or as iproute2's `dcb pfc` has them, prio-pfc 3:on. When those from a port have their share
+    /// of the buffers, its neighbour is asked to pause them: the other end of a cable by its mask, others by frames (IEEE
+    /// 802.1Q clause 36), which are obeyed, too.
     #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
     pfc: Vec<String>,
+    /// Rate of the ports' links in bit/s (as 25G), and the length of their cables in metres: what may still arrive after a pause
+    /// is asked for has room beside the queues, and a pause has its time in quanta of the rate (10G:100).
+    #[arg(long, value_name = "RATE[:METRES]", requires = "buffers", value_parser = span)]
+    links: Option<Span>,
 }
 
 impl Queues {
@@ -38,8 +45,25 @@ impl Queues {
         let settings = Settings { classes, pfc, ..Settings::default() };
         settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
         let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
-        Ok(Some(Buffers { classes, ..buffers }))
+        Ok(Some(Buffers { classes, span: self.links.unwrap_or_default(), ..buffers }))
     }
+
+    /// Headroom of lossless classes, in lines; none without such.
+    pub(super) fn headroom(&self) -> Vec<String> {
+        let headroom = Headroom::new(&self.links.unwrap_or_default(), LARGEST).to_string();
+        let title = format!("headroom of a lossless class at a port, for frames of up to {LARGEST} bytes without FCS:");
+        let lines = std::iter::once(title).chain(headroom.lines().map(|line| format!("  {line}")));
+        lines.filter(|_| !self.pfc.is_empty()).collect()
+    }
+}
+
+/// Links, as they are typed.
+fn span(text: &str) -> Result<Span, String> {
+    let (rate, metres) = text.split_once(':').unwrap_or((text, "100"));
+    let wrong = || "give a rate from 1M to 1T and up to 100000 metres, as 25G:40".to_owned();
+    let rate = whole(rate, |letter| power(letter, 1000)).filter(|rate| (1_000_000..=1_000_000_000_000).contains(rate));
+    let metres = metres.parse().ok().filter(|metres| *metres <= 100_000);
+    Ok(Span { rate: rate.ok_or_else(wrong)?, metres: metres.ok_or_else(wrong)? })
 }
 
 /// Buffers, as they are typed.
@@ -66,6 +90,15 @@ fn buffers(text: &str) -> Result<Buffers, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_are_read_and_what_is_wrong_is_named() {
+        assert_eq!(span("25G:40"), Ok(Span { rate: 25_000_000_000, metres: 40 }));
+        assert_eq!(span("10G"), Ok(Span::default()));
+        for text in ["", "10", "10G:", "2T", "10G:100001", "10G:-1", "x:1"] {
+            assert!(span(text).unwrap_err().contains("as 25G:40"), "{text}");
+        }
+    }
 
     #[test]
     fn buffers_are_read_and_what_is_wrong_is_named() {

@@ -7,7 +7,8 @@ use linerate_sum::SplitMix64;
 
 /// Buffers without parts of the queues' own, and with the highest threshold.
 fn buffers(bytes: u64, classes: &str) -> Buffers {
-    Buffers { bytes, reserved: 0, alpha: "8".parse().unwrap(), classes: classes.parse().unwrap() }
+    let (alpha, classes) = ("8".parse().unwrap(), classes.parse().unwrap());
+    Buffers { bytes, reserved: 0, alpha, classes, ..Buffers::default() }
 }
 
 /// A numbered frame of some length, with a priority.
@@ -24,13 +25,13 @@ fn number_of(frame: &[u8]) -> u32 {
 
 impl Bench {
     /// Class `class` of port `name`.
-    fn class(&self, name: &str, class: usize) -> ClassCounters {
+    pub(super) fn class(&self, name: &str, class: usize) -> ClassCounters {
         let ports = self.switch.ports();
         ports.iter().find(|port| port.name == name).unwrap().classes.unwrap()[class]
     }
 
     /// All that arrives at a port until nothing waits for it.
-    fn receive_all(&mut self, name: &str) -> Vec<Vec<u8>> {
+    pub(super) fn receive_all(&mut self, name: &str) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         loop {
             let came = self.receive(name);
@@ -138,6 +139,44 @@ fn a_queue_with_its_share_loses_by_reason_and_others_keep_theirs() {
     b.ledger();
     assert_eq!(b.receive_all("b").len(), 63 + 24 + 14);
     assert_eq!((b.class("b", 0).waiting_bytes, b.class("b", 1).waiting_bytes), (0, 0));
+    b.ledger();
+}
+
+/// A frame of many slots at the front of a queue waits for as many: a short one behind it does not take what is free.
+#[test]
+fn none_goes_past_one_that_needs_more_room() {
+    let mut b = Bench::plain(&["a", "b"]);
+    b.switch.buffers(&buffers(1 << 20, "1"));
+    b.burst("a", &vec![frame(mac(2), mac(1)); 63]);
+    let (bytes, meta) = super_frame(10_500, 1000);
+    send_parts(&mut b, "a", &bytes, 1700, Some(meta));
+    let end = b.end("b");
+    end.rx.sync();
+    end.rx.ring.batch(5).release(5);
+    end.rx.sync();
+    b.poll();
+    b.send("a", &frame(mac(2), mac(1)));
+    let lens: Vec<_> = b.receive_all("b").iter().map(Vec::len).collect();
+    assert_eq!(lens, [&[60; 58][..], &[1054; 10], &[554, 60]].concat());
+    b.ledger();
+}
+
+/// Lossless frames have their turn where all have theirs: the others need not leave them a part of the ring. A chain of them has
+/// a place in the queue, too.
+#[test]
+fn a_port_with_a_lossless_priority_has_its_whole_ring_and_its_chains_wait_in_queues() {
+    let mut b = Bench::plain(&["a", "c"]);
+    b.add("b", pausing(1 << 3), 1, 1500);
+    b.switch.buffers(&buffers(1 << 20, "1"));
+    b.send("b", &frame(ALL, mac(2)));
+    b.send("c", &frame(ALL, mac(3)));
+    b.arrived(["a", "b", "c"]);
+    b.burst("a", &vec![frame(mac(2), mac(1)); 63]);
+    assert_eq!((b.count("b").sent, b.class("b", 0).queued), (63 + 1, 0));
+    send_parts(&mut b, "a", &numbered(2, 1, 3, 200, 7), 50, None);
+    b.send("a", &frame(mac(3), mac(1)));
+    assert_eq!((b.switch.has_waiting(), b.arrived(["c"]), b.class("b", 0).queued), (false, [1], 1));
+    assert_eq!(b.receive_all("b")[63], numbered(2, 1, 3, 200, 7));
     b.ledger();
 }
 

@@ -1,0 +1,126 @@
+//! Headroom of a lossless class at a port: what may still arrive after the moment at which its neighbour is to be paused (IEEE
+//! 802.1Q-2022, annex N). Delays within transceivers are not known here, and not in it.
+
+use super::buffer::CELL;
+use std::fmt;
+
+/// Bytes that a frame has on the wire beside its own without FCS: preamble, FCS, and the gap between frames.
+const FRAMING: u64 = 24;
+/// Bytes of a shortest frame without FCS.
+const LEAST: u64 = 60;
+/// Time in which light goes a metre of fibre, in ps.
+const PS_PER_METRE: u64 = 5000;
+/// Quanta within which a station stops after the last bit of a pause frame, by rate in bit/s (IEEE 802.3-2022, clause 31B.3.7).
+const RESPONSE: [(u64, u64); 7] = [
+    (100_000_000, 1),
+    (1_000_000_000, 2),
+    (10_000_000_000, 60),
+    (25_000_000_000, 80),
+    (40_000_000_000, 118),
+    (100_000_000_000, 394),
+    (400_000_000_000, 905),
+];
+
+/// Link of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Rate in bit/s.
+    pub rate: u64,
+    /// Length of the cable in metres.
+    pub metres: u32,
+}
+
+impl Default for Span {
+    /// 10 Gb/s over 100 m.
+    fn default() -> Self {
+        Self { rate: 10_000_000_000, metres: 100 }
+    }
+}
+
+impl Span {
+    /// Time of so many quanta of 512 bits, in ns, rounded up.
+    #[must_use]
+    pub fn quanta_ns(&self, quanta: u16) -> u64 {
+        (u64::from(quanta) * 512 * 1_000_000_000).div_ceil(self.rate.max(1))
+    }
+
+    /// Quanta within which the neighbour stops: those of the next rate that has a number.
+    fn response(&self) -> u64 {
+        RESPONSE.iter().find(|(rate, _)| self.rate <= *rate).unwrap_or(&RESPONSE[6]).1
+    }
+}
+
+/// Bytes that may arrive after a pause was decided on, term by term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Each term's name, and its bytes.
+    pub terms: [(&'static str, u64); 6],
+    /// Cells that they take, if all are shortest frames.
+    pub cells: u32,
+}
+
+impl Headroom {
+    /// Headroom for frames of at most so many bytes without FCS.
+    #[must_use]
+    pub fn new(span: &Span, largest: usize) -> Self {
+        let frame = largest as u64 + FRAMING;
+        let ps = u128::from(span.metres) * u128::from(PS_PER_METRE);
+        let cable = u64::try_from((ps * u128::from(span.rate)).div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX);
+        let terms = [
+            ("frame that is being sent here", frame),
+            ("pause frame", LEAST + FRAMING),
+            ("cable, to the neighbour", cable),
+            ("response of the neighbour", span.response() * 64),
+            ("frame that is being sent there", frame),
+            ("cable, from the neighbour", cable),
+        ];
+        let bytes = terms.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+        Self { terms, cells: u32::try_from(bytes.div_ceil(LEAST + FRAMING)).unwrap_or(u32::MAX) }
+    }
+
+    /// Bytes of the link.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.terms.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+impl fmt::Display for Headroom {
+    /// The terms, one a line, their sum, and what it takes of the buffers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, bytes) in &self.terms {
+            writeln!(f, "{name:32} {bytes:>9} B")?;
+        }
+        writeln!(f, "{:32} {:>9} B", "all", self.bytes())?;
+        write!(
+            f,
+            "{:32} {:>9} B",
+            format!("as shortest frames in cells of {CELL}"),
+            u64::from(self.cells) * CELL as u64
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 1538 + 84 + 625 + 3840 + 1538 + 625 bytes.
+    #[test]
+    fn the_terms_are_those_of_the_arithmetic() {
+        let headroom = Headroom::new(&Span::default(), 1514);
+        assert_eq!(headroom.terms.map(|(_, bytes)| bytes), [1538, 84, 625, 3840, 1538, 625]);
+        assert_eq!((headroom.bytes(), headroom.cells), (8250, 99));
+        let long = Headroom::new(&Span { rate: 100_000_000_000, metres: 2000 }, 9014);
+        assert_eq!(long.terms.map(|(_, bytes)| bytes), [9038, 84, 125_000, 394 * 64, 9038, 125_000]);
+        let slow = Headroom::new(&Span { rate: 1_000_000, metres: 0 }, 1514);
+        assert_eq!(slow.terms[3].1, 64);
+    }
+
+    #[test]
+    fn a_quantum_is_512_bits_of_the_link() {
+        assert_eq!(Span { rate: 10_000_000_000, metres: 0 }.quanta_ns(u16::MAX), 3_355_392);
+        assert_eq!(Span { rate: 1_000_000_000, metres: 0 }.quanta_ns(1), 512);
+        assert_eq!(Span { rate: 3, metres: 0 }.quanta_ns(0), 0);
+    }
+}
