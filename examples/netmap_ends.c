@@ -1,7 +1,9 @@
 /* One frame from one end of a virtual cable to the other, by netmap's interface:
+ *   cargo build --release -p linerate-netmap
  *   cc -Icrates/netmap/include -o netmap_ends examples/netmap_ends.c
- *   linerate netmap run -- ./netmap_ends recv 'netmap:cable:x{1' &
- *   linerate netmap run -- ./netmap_ends send 'netmap:cable:x}1' */
+ *   export LD_PRELOAD=$PWD/target/release/liblinerate_netmap.so
+ *   ./netmap_ends recv 'netmap:cable:x{1' &
+ *   ./netmap_ends send 'netmap:cable:x}1' */
 #include <libnetmap.h>
 #include <poll.h>
 #include <stdio.h>

@@ -51,7 +51,7 @@ impl Ring {
         let ring = Self { memory, at, slots, head: 0, tail: if dir == 0 { slots - 1 } else { 0 } };
         memory.long(at + field::BUF_OFS).store((RINGS - at) as u64, Relaxed);
         ring.word(field::NUM_SLOTS).store(slots, Relaxed);
-        ring.word(field::NR_BUF_SIZE).store(BUF as u32, Relaxed);
+        ring.word(field::NR_BUF_SIZE).store(u32::try_from(BUF).unwrap_or(0), Relaxed);
         ring.word(field::RINGID_DIR).store(u32::from(id) | u32::from(dir) << 16, Relaxed);
         ring.word(field::FLAGS).store(0, Relaxed);
         for long in [field::TS, field::TS + 8, field::OFFSET_MASK] {

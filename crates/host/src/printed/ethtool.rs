@@ -292,6 +292,15 @@ const FLAGS: [(&str, usize, u8); 6] = [
     ("Laser rx power low warning", 117, 6),
 ];
 
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what does not fit is the nearest that does"
+)]
+fn unsigned(value: f64) -> u16 {
+    value as u16
+}
+
 /// The memory of a module, as far as the text tells it.
 fn module(host: &mut Printed, interface: &str, lines: &[String]) {
     let hex = |text: &str| u8::from_str_radix(text.split_whitespace().next()?.trim_start_matches("0x"), 16).ok();
@@ -301,8 +310,9 @@ fn module(host: &mut Printed, interface: &str, lines: &[String]) {
     let number = |line: &str, unit: &str| line.split_once(unit)?.0.rsplit([' ', ':']).next()?.parse::<f64>().ok();
     let put = |page: &mut Vec<u8>, at: usize, value: f64| {
         // Temperatures are signed.
-        let bits = if value < 0.0 { value as i16 as u16 } else { value as u16 };
-        page[at..at + 2].copy_from_slice(&bits.to_be_bytes());
+        #[expect(clippy::cast_possible_truncation, reason = "what does not fit is the nearest that does")]
+        let bits = if value < 0.0 { (value as i16).to_be_bytes() } else { unsigned(value).to_be_bytes() };
+        page[at..at + 2].copy_from_slice(&bits);
     };
     let mut told = false;
     for line in lines {

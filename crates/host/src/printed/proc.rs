@@ -60,7 +60,7 @@ fn files(host: &mut Printed, lines: &[String]) {
 }
 
 /// Lines of a text from one that begins it, as long as they belong to it.
-fn block<'a>(lines: &'a [String], begins: impl Fn(&str) -> bool, goes_on: impl Fn(&str) -> bool) -> Vec<&'a str> {
+fn block(lines: &[String], begins: impl Fn(&str) -> bool, goes_on: impl Fn(&str) -> bool) -> Vec<&str> {
     let from = lines.iter().position(|line| begins(line)).map_or(&[][..], |at| &lines[at..]);
     from.iter()
         .map(String::as_str)

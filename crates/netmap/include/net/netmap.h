@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
- * Structures and numbers of netmap's interface, version 14, as netmap(4) describes it, for programs that are run by
- * `linerate netmap run`. Names are netmap's, so a program is compiled against this file or netmap's own alike. What linerate
+ * Structures and numbers of netmap's interface, version 14, as netmap(4) describes it, for programs that run with
+ * liblinerate_netmap.so preloaded. Names are netmap's, so a program is compiled against this file or netmap's own alike. What linerate
  * does not serve (host rings, monitors, kernel loops, memory of the program's) is left out.
  */
 #ifndef LINERATE_NET_NETMAP_H

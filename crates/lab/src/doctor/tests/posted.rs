@@ -415,8 +415,7 @@ fn what_cannot_be_or_is_meant_otherwise_is_no_warning() {
     let address = "    inet 192.0.2.20/24 scope global eth0\n";
     let warnings = |text: &str| {
         let all = examined(text);
-        let of = all.findings.iter().filter(|one| one.severity > N).map(|one| one.rule.to_string()).collect::<Vec<_>>();
-        of
+        all.findings.iter().filter(|one| one.severity > N).map(|one| one.rule.to_string()).collect::<Vec<_>>()
     };
     // Fixed off: neither segmentation nor what it needs is to be had.
     assert_eq!(warnings(&features("smsc95xx", RUNS, address, "off [fixed]", "")), ["gro"]);

@@ -67,7 +67,7 @@ impl Bench {
 fn a_neighbour_is_asked_by_frame_in_time_and_again_and_let_go() {
     let mut b = bench(256 << 10, &["a"]);
     let sent = b.until_asked();
-    assert!(sent > 63 && b.class("b", 1).waiting as usize == sent - 63, "{:?}", b.class("b", 1));
+    assert!(sent > 63 && b.class("b", 1).waiting == sent as u64 - 63, "{:?}", b.class("b", 1));
     let pause = [0, 0, 0, u16::MAX, 0, 0, 0, 0];
     assert_eq!(asked(&b.receive("a")), (vec![pause], 0));
     let headroom = Headroom::new(&Span::default(), 1522).cells as usize;
@@ -210,7 +210,7 @@ fn a_stopped_class_stops_its_senders() {
     let mut b = bench(256 << 10, &["a", "b", "c"]);
     b.send("b", &pfc_frame(0x08, [0, 0, 0, u16::MAX, 0, 0, 0, 0]));
     let sent = b.until_asked();
-    assert_eq!((b.arrived(["b"]), b.class("b", 1).waiting as usize), ([0], sent));
+    assert_eq!((b.arrived(["b"]), b.class("b", 1).waiting), ([0], sent as u64));
     assert_eq!(b.pfc("c").requests, [0; 8]);
     b.now += Span::default().quanta_ns(u16::MAX);
     b.poll();
@@ -254,7 +254,7 @@ fn a_neighbour_goes_on_when_others_have_made_room() {
     b.now = b.switch.due().unwrap();
     b.poll();
     assert_eq!(asked(&b.receive("a")).0, [[0; 8]], "its own frames wait still");
-    assert_eq!(b.class("b", 1).waiting as usize, sent);
+    assert_eq!(b.class("b", 1).waiting, sent as u64);
     b.ledger();
 }
 
