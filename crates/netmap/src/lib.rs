@@ -1,7 +1,7 @@
 //! `/dev/netmap` without netmap's module: a library that is preloaded into an unmodified C program and serves its calls by
 //! linerate's ports, inside the program's process.
 //!
-//! A call's way: `sys/hooks.rs` has the C entry points and passes on what is not netmap's; `table.rs` tells netmap's
+//! A call's way: `entry/sys.rs` has the C entry points and passes on what is not netmap's; `table.rs` tells netmap's
 //! descriptors from others; `control.rs` reads requests and `file.rs` carries them out; `wait.rs` is poll and its relatives.
 //! `port.rs` joins one of linerate's ports to netmap's rings (`ring.rs`, `tx.rs`, `rx.rs`), which lie in the memory that the
 //! program maps (`pool.rs` over `sys/memory.rs`).
@@ -17,6 +17,8 @@
 compile_error!("the entry points are those of 64-bit Linux");
 
 mod control;
+#[cfg(not(test))]
+mod entry;
 mod facts;
 mod file;
 mod name;

@@ -31,6 +31,8 @@ const COMMANDS: &[&[&str]] = &[
     &["switch", "NAME", "--seconds", "1"],
     &["switch", "NAME", "--seconds", "1", "--json"],
     &["switch", "show", "-h"],
+    &["simulate", "san", "--initiators", "1", "--time", "1"],
+    &["simulate", "san", "--initiators", "1", "--time", "1", "--json"],
     &["ports"],
     &["dcb", "up", "-i", "cable:NAME{1", "--seconds", "1"],
     &["dcb", "up", "-i", "cable:NAME{1", "--seconds", "1", "--json"],

@@ -100,7 +100,7 @@ pub enum Fault {
 const UNAUTHORIZED: u32 = 142;
 
 /// Faults that a server tells by number, and iperf3's words for them.
-const WORDS: [(u32, &str); 21] = [
+const WORDS: [(u32, &str); 22] = [
     (6, "number of parallel streams too large"),
     (7, "block size too large"),
     (18, "no SCTP support available"),
@@ -117,6 +117,7 @@ const WORDS: [(u32, &str); 21] = [
     (141, "socket buffer size not set correctly"),
     (UNAUTHORIZED, "test authorization failed"),
     (144, "idle timeout for receiving data"),
+    (145, "unable to set IP Do-Not-Fragment flag"),
     (200, "unable to create a new stream"),
     (202, "unable to start stream listener"),
     (203, "unable to connect stream"),

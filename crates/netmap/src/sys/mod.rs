@@ -1,7 +1,5 @@
-//! System calls, the C entry points, and the memory that the program maps. All `unsafe` code of this crate is here.
+//! System calls, and the memory that the program maps. `unsafe` code of this crate is here and at the entry points.
 
-#[cfg(not(test))]
-mod hooks;
 pub(crate) mod memory;
 pub(crate) mod process;
 pub(crate) mod real;

@@ -1,6 +1,6 @@
 //! Lines of 80 columns: groups of rows with a label and a text that is wrapped behind it.
 
-use linerate_text::wrapped;
+use linerate_text::{plain, wrapped};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -73,7 +73,7 @@ impl Layout {
 
     /// Adds a line as it is.
     pub(super) fn line(&mut self, line: &str) {
-        self.text += &format!("{}\n", line.replace(|c: char| c.is_control() && c != '\t', "?"));
+        self.text += &format!("{}\n", line.split('\t').map(plain).collect::<Vec<_>>().join("\t"));
     }
 
     pub(super) fn finish(self) -> String {
@@ -81,13 +81,9 @@ impl Layout {
     }
 }
 
-/// A text without control characters: names and notes of interfaces may have them.
-fn plain(text: &str) -> String {
-    text.replace(char::is_control, "?")
-}
-
 /// A text that is cut to its column, with a mark where it was.
 pub(super) fn cut(text: &str, width: usize) -> String {
+    // Names and notes of interfaces may have control characters.
     let text = plain(text);
     if text.chars().count() <= width {
         return text;

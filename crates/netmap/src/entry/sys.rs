@@ -6,8 +6,8 @@
 //!
 //! Rust's standard library calls these, too, on descriptors of its own: they pass through without a lock.
 
-use super::{process, real};
 use crate::select::{self, Sets};
+use crate::sys::{process, real};
 use crate::{control, port, table, wait};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
