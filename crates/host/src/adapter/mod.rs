@@ -20,7 +20,6 @@ mod module;
 mod neighbours;
 mod notation;
 mod pause;
-mod policies;
 mod qdiscs;
 mod queues;
 mod recorded;
@@ -59,7 +58,6 @@ pub use neighbours::{Neighbour, neighbours};
 #[doc(hidden)]
 pub use notation::read as recorded_answers;
 pub use pause::{Eee, Fec, Pause};
-pub use policies::{Policy, policies};
 pub use qdiscs::{Filter, Qdisc, filters, least_ceiling, qdiscs};
 pub use queues::{Amount, Rings};
 pub use recorded::Recorded;
