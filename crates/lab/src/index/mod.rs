@@ -75,7 +75,7 @@ impl Index {
         match fs::metadata(path) {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(why) => return Err(IndexError::folder(path, &why)),
-            Ok(_) => {}
+            Ok(_) => place::check(path).map_err(|why| IndexError::folder(path, &why))?,
         }
         // SQLite opens a file that cannot be written to read it.
         let mut db = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(trouble)?;

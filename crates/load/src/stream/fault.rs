@@ -100,7 +100,7 @@ pub enum Fault {
 const UNAUTHORIZED: u32 = 142;
 
 /// Faults that a server tells by number, and iperf3's words for them.
-const WORDS: [(u32, &str); 22] = [
+const WORDS: [(u32, &str); 23] = [
     (6, "number of parallel streams too large"),
     (7, "block size too large"),
     (18, "no SCTP support available"),
@@ -114,6 +114,7 @@ const WORDS: [(u32, &str); 22] = [
     (126, "unable to set IPv6 traffic class"),
     (132, "unable to set CPU affinity"),
     (134, "unable to set TCP_CONGESTION"),
+    (140, "unable to set socket pacing"),
     (141, "socket buffer size not set correctly"),
     (UNAUTHORIZED, "test authorization failed"),
     (144, "idle timeout for receiving data"),

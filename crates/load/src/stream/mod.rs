@@ -97,13 +97,15 @@ struct PidFile(Option<PathBuf>);
 impl PidFile {
     fn new(path: Option<&PathBuf>) -> Result<Self, String> {
         let Some(path) = path else { return Ok(Self(None)) };
+        let unwritten = |e: std::io::Error| format!("error - unable to write PID file: {}: {e}", path.display());
+        // A FIFO of another user would keep the reader waiting.
+        place::check(path).map_err(unwritten)?;
         let other = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
         if other.is_some_and(|pid: i32| pid > 0 && crate::socket::sys::is_alive(pid)) {
             return Err("Another instance of iperf3 appears to be running".to_owned());
         }
-        let written =
-            place::create(path).and_then(|mut file| file.write_all(std::process::id().to_string().as_bytes()));
-        written.map_err(|e| format!("error - unable to write PID file: {}: {e}", path.display()))?;
+        let written = place::create(path).and_then(|mut file| write!(file, "{}", std::process::id()));
+        written.map_err(unwritten)?;
         Ok(Self(Some(path.clone())))
     }
 }
