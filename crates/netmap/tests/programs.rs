@@ -6,6 +6,7 @@ use linerate_skip::{is_installed, skip};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// Time limit of a program; the longest takes two seconds.
@@ -13,6 +14,18 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A directory for the programs and sockets of one test.
 struct Place(tempfile::TempDir);
+
+/// The library, which no test program links, so cargo does not build it for them.
+fn library() -> &'static Path {
+    static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
+        let words = ["build", "--quiet", "--locked", "-p", "linerate-netmap", "--target-dir"];
+        let built = Command::new(env!("CARGO")).args(words).arg(&target).status().unwrap();
+        assert!(built.success(), "{built}");
+        target.join("debug/liblinerate_netmap.so")
+    });
+    &BUILT
+}
 
 impl Place {
     /// None, with the skip reported, without a compiler.
@@ -47,10 +60,8 @@ impl Place {
 
     /// A command with the library preloaded.
     fn preloaded(&self, program: &Path, words: &[&str]) -> Command {
-        let library = std::env::current_exe().unwrap().with_file_name("liblinerate_netmap.so");
-        assert!(library.is_file(), "{} is not there", library.display());
         let mut command = Command::new(program);
-        command.args(words).env("LD_PRELOAD", library).env("XDG_RUNTIME_DIR", self.0.path());
+        command.args(words).env("LD_PRELOAD", library()).env("XDG_RUNTIME_DIR", self.0.path());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

@@ -36,7 +36,7 @@ fn samples_of_a_test_that_failed_have_their_unit() {
         iperf3: error - control socket has closed unexpectedly\n";
     let csv = EXPORTS.iter().find(|export| export.name == "csv").unwrap();
     let rows = csv.text(&[one(client)]).unwrap();
-    assert!(rows.contains(",sample,1,1,bit/s,101000000\r\n") && !rows.contains(",median,"), "{rows}");
+    assert!(rows.contains(",sample of the sender,1,1,bit/s,101000000\r\n") && !rows.contains(",median,"), "{rows}");
     let document = file("iperf3-tcp.json").text.replacen("\"end\":", "\"error\": \"unable to read\", \"end\":", 1);
     let run = one(&document);
     assert!(!run.tests[0].samples.is_empty() && run.tests[0].value.as_ref().unwrap().unit.name() == "bit/s");
