@@ -5,7 +5,7 @@
 #![cfg(target_os = "linux")]
 
 use linerate_port::switch::{Grant, Listener, Policy, Switch};
-use linerate_port::{Port, RxQueue, Spec, TxQueue, open};
+use linerate_port::{Link, Port, RxQueue, Spec, TxQueue, open};
 use std::any::Any;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -275,6 +275,12 @@ fn case(engine: &Engine, id: &str, (end_name, end): End, busy: bool) {
             });
         }
         end(&mut peer);
+        // The next one makes a cable of its own: until this end has noticed, it sends to the one that is gone.
+        if engine.joins {
+            until(&format!("{what}: the link is down after round {round}"), &mut queues, |_, _| {
+                port.link() == Link::Down
+            });
+        }
         until(&format!("{what}: all slots are back after round {round}"), &mut queues, |tx, _| {
             tx.ring.in_flight() == 0
         });

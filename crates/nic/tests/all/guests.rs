@@ -73,7 +73,14 @@ impl Rig {
             guests.add(vi, &words).unwrap();
         }
         listener.grant(guests.grants());
-        let programs = [0, 1].map(|vi| Side::new(open(&format!("{name}{{1/vi{vi},slots=256")).unwrap()));
+        let programs = [0, 1].map(|vi| {
+            let port = format!("{name}{{1/vi{vi},slots=256");
+            let opens = std::thread::spawn(move || open(&port));
+            while !opens.is_finished() {
+                guests.admit(&listener);
+            }
+            Side::new(opens.join().unwrap().unwrap())
+        });
         let until = Instant::now() + Duration::from_secs(30);
         while guests.present().count() < 2 || guests.link() == Link::Down {
             assert!(Instant::now() < until, "not all ends are there");

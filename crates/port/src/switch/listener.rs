@@ -3,7 +3,8 @@
 //!
 //! Each process gets a region of its own, made here, and is then at the right end of a cable whose left end is the
 //! switch's: its access to memory is that of a cable's end. It is admitted when it reports that it is ready; no missing
-//! message makes anybody wait. A process that goes, or violates the protocol, is disconnected; the switch then reads
+//! message makes anybody wait. The thread that polls the switch ends the handshake ([`Listener::admit`]), so that a process
+//! whose port is open has a port at the switch, and gets the first frame that is sent then. A process that goes, or violates the protocol, is disconnected; the switch then reads
 //! the frames that it had published, and removes the port.
 
 use super::guest::Guest;
@@ -86,8 +87,8 @@ struct Counts {
 }
 
 struct Shared {
-    /// Ports admitted that the switch has not taken over yet.
-    arrived: Mutex<Vec<Plug>>,
+    /// Processes admitted that the switch has not taken over yet; their handshakes have not ended.
+    arrived: Mutex<Vec<Arrival>>,
     /// Names of ports that other processes cannot take.
     reserved: Mutex<Vec<String>>,
     /// Names of ports that other processes can take.
@@ -102,7 +103,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn arrived(&self) -> MutexGuard<'_, Vec<Plug>> {
+    fn arrived(&self) -> MutexGuard<'_, Vec<Arrival>> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -209,17 +210,21 @@ impl Listener {
         arrived.into_iter().filter_map(Guest::new).collect()
     }
 
-    /// Takes the ports that have arrived since the last call.
+    /// Takes the ports that have arrived since the last call, and ends their handshakes.
     fn arrivals(&self) -> Vec<Plug> {
         if !self.shared.any.load(Acquire) {
             return Vec::new();
         }
         self.shared.arrivals.clear();
         self.shared.any.store(false, Relaxed);
-        std::mem::take(&mut *self.shared.arrived())
+        let arrived = std::mem::take(&mut *self.shared.arrived());
+        let plugs: Vec<Plug> = arrived.iter().filter_map(Arrival::plug).collect();
+        self.shared.counts.refused.fetch_add((arrived.len() - plugs.len()) as u64, Relaxed);
+        plugs
     }
 
-    /// Attaches the ports that have arrived since the last call to the switch; true if there was one.
+    /// Attaches the ports that have arrived since the last call to the switch; true if there was one. A process that opens a
+    /// port waits for this call: the thread that makes it cannot be the one that opens.
     pub fn admit(&self, switch: &mut Switch) -> bool {
         let arrived = self.arrivals();
         let any = !arrived.is_empty();
@@ -279,11 +284,34 @@ struct Offered {
     side: Arc<Side>,
 }
 
+/// A process that is ready, and waits for the bells with which its handshake ends.
+struct Arrival {
+    offered: Offered,
+    peer: Arc<Foreign>,
+}
+
+impl Arrival {
+    /// Ends the handshake; None if the process is gone, or there is no memory.
+    fn plug(&self) -> Option<Plug> {
+        let Offered { name, policy, shape, memory, side } = &self.offered;
+        // The visitor may have written to the region since the offer.
+        memory.renew();
+        // The rings are ready before the visitor gets its bells: from then on it may send.
+        let ends = memory.ends(end(name).left).ok()?;
+        let Ready { mut tx, rx, .. } = ends.ready(side, None, &send_bells(&self.peer, side).ok()?);
+        let queues = tx.len();
+        tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_priorities(priorities_of(q, queues)));
+        let path = "another process of this user".to_owned();
+        let (caps, life, largest) = (PROGRAM, Some(side.clone()), shape.mtu + 22);
+        Some(Plug { name: name.clone(), path, policy: policy.clone(), caps, largest, rx, tx, life, keep: None })
+    }
+}
+
 /// A process that was admitted.
 struct Resident {
     name: String,
     /// None: disconnected.
-    peer: Option<Foreign>,
+    peer: Option<Arc<Foreign>>,
     side: Weak<Side>,
     /// Rung when the process violated the protocol, and when the switch has removed the port.
     bell: Bell,
@@ -303,7 +331,9 @@ impl Porter {
             let mut fds = vec![Some(self.shared.closing.as_fd()), Some(self.listener.as_fd())];
             let residents = self.residents.iter();
             fds.extend(
-                residents.flat_map(|resident| [socket::borrow(resident.peer.as_ref()), Some(resident.bell.as_fd())]),
+                residents.flat_map(|resident| {
+                    [resident.peer.as_ref().map(|peer| peer.as_fd()), Some(resident.bell.as_fd())]
+                }),
             );
             fds.extend(self.visitors.sockets().map(Some));
             let patience = self.visitors.until().map(|until| until.saturating_duration_since(Instant::now()));
@@ -436,24 +466,15 @@ impl Porter {
         Ok(Offered { name: hello.port, policy, shape, memory, side: Arc::new(side) })
     }
 
-    /// Completes the handshake: the visitor becomes a port.
+    /// Lets a visitor in that is ready: the switch makes it a port.
     fn pair(&mut self, peer: Foreign, offered: Offered) {
-        let Offered { name, policy, shape, memory, side } = offered;
-        // The visitor may have written to the region since the offer.
-        memory.renew();
-        let free = !self.is_taken(&name) && self.residents.len() < MOST_PORTS;
-        // The rings are ready before the visitor gets its bells: from then on it may send.
-        let ends = free.then(|| memory.ends(end(&name).left).ok()).flatten();
-        let ready = ends.and_then(|ends| Some(ends.ready(&side, None, &send_bells(&peer, &side).ok()?)));
-        let Some(Ready { mut tx, rx, .. }) = ready else { return self.refused(1) };
-        let queues = tx.len();
-        tx.iter_mut().enumerate().for_each(|(q, tx)| tx.set_priorities(priorities_of(q, queues)));
-        let bell = side.watcher.clone();
-        self.residents.push(Resident { name: name.clone(), peer: Some(peer), side: Arc::downgrade(&side), bell });
-        let path = "another process of this user".to_owned();
-        let (caps, life) = (PROGRAM, Some(side));
-        let plug = Plug { name, path, policy, caps, largest: shape.mtu + 22, rx, tx, life, keep: None };
-        self.shared.arrived().push(plug);
+        if self.is_taken(&offered.name) || self.residents.len() >= MOST_PORTS {
+            return self.refused(1);
+        }
+        let (peer, side, name) = (Arc::new(peer), Arc::downgrade(&offered.side), offered.name.clone());
+        let bell = offered.side.watcher.clone();
+        self.residents.push(Resident { name, peer: Some(peer.clone()), side, bell });
+        self.shared.arrived().push(Arrival { offered, peer });
         self.shared.any.store(true, Release);
         self.shared.arrivals.ring();
     }

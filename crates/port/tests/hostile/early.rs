@@ -56,9 +56,15 @@ fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
     let mut host = Host::new("early", &[]);
     let hello = switch_hello("evil", 64, 2048);
     let joiner = until("let in", || {
-        // The switch takes no port while it is looked at: nothing else writes to the lines until then.
-        let idle = host.switch.lock().unwrap();
-        let joiner = Joiner::join_writing(&host.path, &hello, scribble);
+        // The switch takes the port, and is not polled while it is looked at: nothing else writes to the lines until then.
+        let mut idle = host.switch.lock().unwrap();
+        let joiner = std::thread::scope(|scope| {
+            let joins = scope.spawn(|| Joiner::join_writing(&host.path, &hello, scribble));
+            while !joins.is_finished() {
+                host.listener.admit(&mut idle);
+            }
+            joins.join().unwrap()
+        });
         joiner.iter().for_each(is_new);
         drop(idle);
         joiner
@@ -72,8 +78,8 @@ fn a_switch_ports_lines_are_written_anew_before_it_is_paired() {
     host.gone("it left");
 }
 
-/// A paired process may send before the switch's thread has got its port: the rings, which are many slots to write,
-/// must be ready before it is told.
+/// A paired process may send before the switch is polled again: the rings, which are many slots to write, must be ready
+/// before it is told.
 #[test]
 fn what_a_switch_port_publishes_as_soon_as_it_is_paired_comes_in() {
     let mut host = Host::new("at-once", &[]);

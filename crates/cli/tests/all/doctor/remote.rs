@@ -141,10 +141,12 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
         said(&["--remote-program", "/dev/null/linerate"])
             .contains("see that this runs there: /dev/null/linerate agent")
     );
+    // A shell that is started there may say something too, at each login.
+    let own = |said: &str| said.lines().filter(|line| !line.starts_with("ssh root@10.99.1.2: ")).count();
     // A program that answers, and is not ours.
     let liar = |name: &str, lines: &str| said(&["--remote-program", &rig.stand_in(name, lines)]);
     let wrong = liar("wrong", "read a; echo ok data1 1500 10.99.2.2; read b; echo 'ok {}'");
-    assert!(wrong.contains("have the same linerate at both ends") && wrong.lines().count() == 1, "{wrong}");
+    assert!(wrong.contains("have the same linerate at both ends") && own(&wrong) == 1, "{wrong}");
     let old = liar(
         "old",
         "read a; echo ok data1 1500 10.99.2.2; read b; echo 'no \"doctor\" is no request of this version (0.1.0)'",
@@ -159,12 +161,11 @@ fn an_other_end_that_is_none_is_told_in_a_line() {
     assert!(endless.contains("not understood") && endless.len() < 1000, "{endless}");
     // What it says of itself drives no terminal.
     let loud = liar("loud", "read a; echo ok data1 1500 10.99.2.2; read b; printf 'no \\033[2Jhear me\\n'");
-    assert!(loud.contains("root@10.99.1.2 says: \u{fffd}[2Jhear me") && loud.lines().count() == 1, "{loud:?}");
+    assert!(loud.contains("root@10.99.1.2 says: \u{fffd}[2Jhear me") && own(&loud) == 1, "{loud:?}");
     // Nor does what it says as an error, whose line is its own.
     let crooked = liar("crooked", "read a; printf '\\033[2J\\rlinerate: all is well\\nand more' >&2");
-    let own = crooked.lines().filter(|line| line.starts_with("linerate")).count();
     assert!(crooked.contains("ssh root@10.99.1.2: \u{fffd}[2J\u{fffd}linerate: all is well\n"), "{crooked:?}");
-    assert!(crooked.contains("ssh root@10.99.1.2: and more\n") && own == 1, "{crooked:?}");
+    assert!(crooked.contains("ssh root@10.99.1.2: and more\n") && own(&crooked) == 1, "{crooked:?}");
     for words in [&["--from", "tree"][..], &["--undo", "file"], &["--rules"]] {
         let mut command = Command::new(BINARY);
         let out = command.args(["doctor", "--remote", "root@10.99.1.2"]).args(words).output().unwrap();
