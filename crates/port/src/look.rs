@@ -1,5 +1,4 @@
-//! A look at all that a port delivers, for whoever keeps a record of it: each slot is shown before the port's user reads it.
-//! Nothing is copied.
+//! A look at all that a receive queue delivers, for whoever keeps a record of it: slots are shown before the queue's user reads them.
 
 use crate::counters::RxCounters;
 use crate::info::Link;
@@ -12,32 +11,43 @@ use linerate_ring::RxRing;
 pub type Eye = Box<dyn FnMut(&[u8]) + Send>;
 
 impl Port {
-    /// Shows what the port delivers from now on, each receive queue that was not taken yet to an eye of its own. What another process
-    /// can write to is not shown.
+    /// Shows what the port delivers from now on, each receive queue that was not taken yet to an eye of its own. Nothing is copied. What
+    /// another process can write to is not shown.
     pub fn show(&mut self, mut eye: impl FnMut() -> Eye) {
-        self.change_rx(|RxQueue { ring, engine, count }| {
-            let engine = Box::new(Shown { inner: engine, eye: eye() });
-            RxQueue { ring, engine, count }
+        self.change_rx(|rx| {
+            let mut eye = eye();
+            shown(rx, move |ring, new| {
+                let all = ring.available();
+                let mut batch = ring.batch(all);
+                for at in all - new..all {
+                    if let Some((frame, _)) = batch.frame(at) {
+                        frame.bytes().map(&mut eye);
+                    }
+                }
+            })
         });
     }
 }
 
-struct Shown {
-    inner: Box<dyn RxEngine>,
-    eye: Eye,
+/// Shows a queue's ring after each sync that delivered something, with the number of slots delivered.
+pub(crate) fn shown(rx: RxQueue, look: impl FnMut(&mut RxRing, u32) + Send + 'static) -> RxQueue {
+    let RxQueue { ring, engine, count } = rx;
+    RxQueue { ring, engine: Box::new(Shown { inner: engine, look }), count }
 }
 
-impl RxEngine for Shown {
+struct Shown<L> {
+    inner: Box<dyn RxEngine>,
+    look: L,
+}
+
+impl<L: FnMut(&mut RxRing, u32) + Send> RxEngine for Shown<L> {
     #[inline]
     fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
         let before = ring.available();
         self.inner.serve(ring, count);
-        let after = ring.available();
-        let mut batch = ring.batch(after);
-        for at in before..after {
-            if let Some((frame, _)) = batch.frame(at) {
-                frame.bytes().map(&mut self.eye);
-            }
+        let new = ring.available().saturating_sub(before);
+        if new > 0 {
+            (self.look)(ring, new);
         }
     }
 
@@ -62,7 +72,7 @@ impl RxEngine for Shown {
     }
 }
 
-impl Sleeper for Shown {
+impl<L> Sleeper for Shown<L> {
     fn behind(&mut self) -> Option<&mut dyn Sleeper> {
         Some(&mut *self.inner)
     }

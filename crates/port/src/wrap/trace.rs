@@ -8,12 +8,13 @@
 use super::{Beside, Tells, Wrapper};
 use crate::capture::{CaptureError, Direction, LONGEST, NgWriter, real_time_ns};
 use crate::chain::{self, Unit};
-use crate::counters::{RxCounters, TxCounters};
+use crate::counters::TxCounters;
 use crate::error::{Cause, OpenError};
 use crate::info::Link;
 use crate::kind::{Demand, OptionRow, Spec};
+use crate::look;
 use crate::port::Parts;
-use crate::queue::{RxEngine, RxQueue, TxEngine, TxQueue};
+use crate::queue::{TxEngine, TxQueue};
 use crate::sleep::Sleeper;
 use linerate_ring::{Gathered, Region, RxRing, TxRing};
 use linerate_text::path::from_text;
@@ -42,8 +43,8 @@ fn wrap(spec: &Spec, _: &Arc<Region>, mut parts: Parts) -> Result<Parts, OpenErr
     });
     parts.tx = tx.collect();
     let rx = (0..).zip(parts.rx).map(|(queue, rx)| {
-        let (trace, bytes) = (trace.clone(), Vec::new());
-        RxQueue::new(rx.ring, Box::new(TraceRx { inner: rx.engine, trace, queue, untraced: 0, bytes }))
+        let mut trace = TraceRx { trace: trace.clone(), queue, untraced: 0, bytes: Vec::new() };
+        look::shown(rx, move |ring, new| trace.write(ring, new))
     });
     parts.rx = rx.collect();
     parts.info.notes.push(format!("all frames are traced to {file}"));
@@ -155,7 +156,6 @@ impl Sleeper for TraceTx {
 }
 
 struct TraceRx {
-    inner: Box<dyn RxEngine>,
     trace: Arc<Trace>,
     queue: u32,
     /// Last delivered slots that are not in the trace, because the end of their frame has not come.
@@ -164,8 +164,9 @@ struct TraceRx {
 }
 
 impl TraceRx {
-    /// Writes the last `new` delivered slots as far as they are whole frames.
+    /// Writes the last `new` delivered slots, and those left before, as far as they are whole frames.
     fn write(&mut self, ring: &mut RxRing, new: u32) {
+        let new = new + self.untraced.min(ring.available() - new);
         let now = real_time_ns();
         let mut inside = self.trace.open();
         let available = ring.available();
@@ -188,43 +189,5 @@ impl TraceRx {
         }
         self.untraced = available - at;
         inside.flush();
-    }
-}
-
-impl RxEngine for TraceRx {
-    fn serve(&mut self, ring: &mut RxRing, count: &mut RxCounters) {
-        let before = ring.available();
-        self.inner.serve(ring, count);
-        let new = ring.available().saturating_sub(before);
-        if new > 0 {
-            let new = new + self.untraced.min(before);
-            self.write(ring, new);
-        }
-    }
-
-    fn pause(&mut self, priorities: u8) {
-        self.inner.pause(priorities);
-    }
-
-    fn refresh(&mut self, count: &mut RxCounters) {
-        self.inner.refresh(count);
-    }
-
-    fn link(&self) -> Link {
-        self.inner.link()
-    }
-
-    fn link_generation(&self) -> u32 {
-        self.inner.link_generation()
-    }
-
-    fn ended(&self) -> bool {
-        self.inner.ended()
-    }
-}
-
-impl Sleeper for TraceRx {
-    fn behind(&mut self) -> Option<&mut dyn Sleeper> {
-        Some(&mut *self.inner)
     }
 }
