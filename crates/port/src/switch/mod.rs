@@ -125,6 +125,8 @@ pub struct Switch {
     live: Vec<PortId>,
     /// Those of them that turns visit, in order: those with a queue that is not parked, or without queues.
     awake: Vec<PortId>,
+    /// The first of them that had something to do in the last turn.
+    first: PortId,
     parked: Parked,
     /// A port has left the awake ones in this turn.
     parks: bool,
@@ -184,6 +186,7 @@ impl Switch {
             members: Vec::new(),
             live: Vec::new(),
             awake: Vec::new(),
+            first: 0,
             parked: Parked::default(),
             parks: false,
             worked: false,

@@ -410,6 +410,35 @@ fn a_class_that_pauses_loses_nothing_and_others_drop() {
     b.ledger();
 }
 
+/// Four senders of a class that pauses, and a receiver that makes room for less than one of them has.
+#[test]
+fn those_that_wait_for_room_at_one_port_have_equal_shares_of_it() {
+    let senders = ["a", "b", "c", "d"];
+    let mut bench = Bench::plain(&senders);
+    bench.add("e", pausing(1), 1, 1500);
+    bench.send("e", &frame(ALL, mac(9)));
+    bench.arrived(senders);
+    let mut came = [0_u32; 4];
+    for round in 0..400 {
+        for (n, name) in (1..).zip(senders) {
+            let end = bench.end(name);
+            end.tx.sync();
+            let mut batch = end.tx.ring.reserve(u32::MAX);
+            let n_frames = (0..batch.len()).filter(|i| batch.put(*i, &frame(mac(9), mac(n)))).count();
+            batch.commit(u32::try_from(n_frames).unwrap());
+            end.tx.sync();
+        }
+        bench.poll();
+        for frame in bench.receive("e") {
+            came[usize::from(frame[11]) - 1] += 1;
+        }
+        assert!(round < 399 || came.iter().sum::<u32>() > 20_000, "{came:?}");
+    }
+    let (least, most) = (came.iter().min().unwrap(), came.iter().max().unwrap());
+    assert!(least * 10 > most * 9, "{came:?}");
+    assert_eq!(bench.ledger().dropped.total(), 0);
+}
+
 #[test]
 fn a_receiver_that_has_stopped_stops_others_for_a_second_only() {
     let mut b = Bench::plain(&["a", "c"]);

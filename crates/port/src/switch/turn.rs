@@ -1,4 +1,5 @@
-//! Turns of the switch: each awake port has one, and all that was put into rings is sent at the end.
+//! Turns of the switch: each awake port has one, another one is the first next time, and all that was put into rings is
+//! sent at the end.
 
 use super::inlet::Received;
 use super::member::{Outlet, Source};
@@ -16,9 +17,17 @@ impl Switch {
         self.rouse();
         let mut worked = self.drain();
         self.share.begin();
-        for at in 0..self.awake.len() {
-            worked |= self.serve(self.awake[at]);
+        // Who is first takes what room there is; next time it is the one behind it.
+        let ports = self.awake.len();
+        let first = self.awake.partition_point(|id| *id <= self.first);
+        let mut none = true;
+        for at in (first..ports).chain(0..first) {
+            let from = self.awake[at];
+            if self.serve(from) && std::mem::take(&mut none) {
+                self.first = from;
+            }
         }
+        worked |= !none;
         self.flush();
         self.share.end(now);
         if self.parks {
