@@ -4,6 +4,7 @@ mod asked;
 mod document;
 mod words;
 
+pub(super) use document::priorities;
 pub(super) use words::{Words, classes, lossless};
 
 use super::link::Watched;

@@ -176,12 +176,13 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let mut job = SwitchJob { switch, listener };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
-    let (mut links, mut loops) = (Links::default(), Loops::default());
+    let (mut links, mut loops, mut storms) = (Links::default(), Loops::default(), queues::Storms::default());
     serve(&mut job, &calls, arguments.seconds, arguments.wait, &stop, &mut |job| {
         let changes = job.switch.links().filter_map(|(name, link)| links.change(name, link));
         changes.for_each(|line| output.remark("main", 110, &line));
         let changes = loops.change(job.switch.blocked().map(|row| (row.port, row.joined_to)));
         changes.iter().for_each(|line| output.remark("main", 120, line));
+        storms.change(job.switch.storms()).iter().for_each(|line| output.remark("main", 130, line));
         if live {
             output.line(&show::table(&job.switch, Some(&mut before)));
         }

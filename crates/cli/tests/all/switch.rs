@@ -34,6 +34,8 @@ fn wrong_usage_is_one_line_and_exit_code_2() {
         ("switch x --ets prio-tc 3:1", "--buffers"),
         ("switch x --pfc prio 3", "--buffers"),
         ("switch x --buffers 1M --pfc prio 8", "--pfc: 8:on: give a number"),
+        ("switch x --buffers 1M --pfc prio 3 --pfc-watchdog 5", "give 10 to 60000 milliseconds"),
+        ("switch x --buffers 1M --pfc-watchdog 200", "--pfc"),
         ("switch x --buffers 1M --ets tc-tsa 0:ets tc-bw 0:50", "sum to 50: they must sum to 100"),
         ("switch x --fdb-size 3", "--fdb-size 3: give a number from 4 to 262144"),
         ("switch x --attach no-such-interface0", "no-such-interface0"),
@@ -97,6 +99,41 @@ fn frames_wait_in_queues_where_there_are_buffers() {
     }
     let b = document["ports"].as_array().unwrap().iter().find(|port| port["name"] == "b").unwrap();
     assert_eq!(b["classes"].as_array().unwrap().len(), 8, "{b}");
+}
+
+/// A receiver that is stopped altogether stops its sender until the watchdog finds it.
+#[test]
+fn a_receiver_that_has_stopped_is_a_storm_and_goes_again() {
+    let name = format!("storm-{}", std::process::id());
+    let options = "--json --buffers 64K --pfc prio 0 --pfc-watchdog 100:restore=50";
+    let switch = Process::ready(linerate(&format!("switch {name} {options}")), "attach to it as vale:");
+    let shown = |more: &str| {
+        let shown = linerate(&format!("switch show {name} {more}")).output().unwrap();
+        String::from_utf8(shown.stdout).unwrap()
+    };
+    let storms = || json(&shown("--json"))["storms"].clone();
+    let rx = Process::ready(linerate(&format!("pkt-gen -i vale:{name}:b -f rx")), "threads and");
+    let tx = Process::ready(linerate(&format!("pkt-gen -i vale:{name}:a -f tx -R 50000")), "threads and");
+    let came = || json(&shown("--json"))["ports"].as_array().unwrap().iter().any(|port| port["sent"] != 0);
+    until("frames come", came);
+    assert_eq!(storms(), serde_json::json!([]));
+    rx.signal("STOP");
+    until("there is a storm", || storms()[0]["port"] == "b");
+    assert!(shown("").contains("storm at  class  prio"), "{}", shown(""));
+    rx.signal("CONT");
+    until("it is over", || storms() == serde_json::json!([]));
+    for process in [tx, rx] {
+        process.signal("INT");
+        process.end();
+    }
+    switch.signal("INT");
+    let Ended { code, out, log } = switch.end();
+    assert_eq!(code, Some(130), "{log}");
+    let document = json(&out);
+    let b = document["ports"].as_array().unwrap().iter().find(|port| port["name"] == "b").unwrap();
+    let class = &b["classes"][0];
+    assert!(class["storms"].as_u64() >= Some(1) && class["dropped"]["storm"].as_u64() >= Some(1), "{b}");
+    assert_eq!(document["ledger"]["unexplained"], 0, "{out}");
 }
 
 /// Two programs send from one address: it stays at the first one's port, or moves with every frame.

@@ -25,6 +25,8 @@ reasons! {
         Threshold = "threshold",
         /// The buffers are used up.
         Buffers = "buffers",
+        /// The class was stopped for too long, and the watchdog drops its frames.
+        Storm = "storm",
     }
 
     /// Frames that found no place in a queue, by reason.

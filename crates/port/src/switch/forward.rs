@@ -5,6 +5,7 @@
 //! frame: chains and frames with metadata, super-frames among them, by exchange too where their receiver takes them as they
 //! are; those for several ports, or with a tag or a checksum to be changed, through a buffer.
 
+use super::buffer::QueueDrop;
 use super::flood::{Flooded, is_flood};
 use super::inlet::{Inlet, Part};
 use super::member::{Member, SourceState};
@@ -310,7 +311,7 @@ impl Switch {
                 };
                 match store.admit(way.to, outlet, &item) {
                     Ok(()) => {}
-                    Err(_) if pauses && outlet.wait(self.now) => {
+                    Err(reason) if pauses && reason != QueueDrop::Storm && outlet.wait(self.now) => {
                         if slots == 0 {
                             member.count.priorities[way.priority.index()].waits += 1;
                             state.waits_for = Some((way.to, queue));

@@ -7,14 +7,15 @@
 //!
 //! A frame without a place is lost and counted by reason, or, if its priority is lossless, waits in its sender's ring.
 
-use super::Switch;
 use super::buffer::{Account, Alpha, CELL, Pool, QueueDrop, QueueDrops, cells_for};
 use super::cells::{Cells, Chain};
 use super::guard::Guard;
 use super::headroom::Span;
 use super::member::{Member, Outlet};
 use super::pfc::Ingress;
+use super::storm::{StormAction, Watch, Watchdog};
 use super::table::PortId;
+use super::{PortCounters, Switch};
 use crate::chain::slots_for;
 use crate::counters::DropReason;
 use linerate_offload::{ClassTable, TrafficClass, Turns};
@@ -36,6 +37,8 @@ pub struct Buffers {
     pub classes: ClassTable,
     /// Links of the ports, for the headroom of lossless classes and the time of pauses.
     pub span: Span,
+    /// Watchdog of lossless classes.
+    pub watchdog: Option<Watchdog>,
 }
 
 impl Default for Buffers {
@@ -47,6 +50,7 @@ impl Default for Buffers {
             alpha: Alpha::default(),
             classes: ClassTable::default(),
             span: Span::default(),
+            watchdog: None,
         }
     }
 }
@@ -67,6 +71,8 @@ counters! {
         pub waiting: u64,
         /// Bytes of the buffers that they have.
         pub waiting_bytes: u64,
+        /// Times that the watchdog found the class stopped for too long.
+        pub storms: u64,
         /// Copies that were lost for want of a place.
         pub dropped: QueueDrops,
     }
@@ -78,9 +84,12 @@ pub(super) struct Store {
     cells: Cells,
     pub(super) classes: ClassTable,
     pub(super) ingress: Ingress,
+    pub(super) dog: Option<Watchdog>,
+    /// Queues that have stood for too long: ports and classes.
+    stood: Vec<(PortId, usize)>,
     /// Ports with frames in queues, or queues that are stopped.
     congested: Vec<PortId>,
-    /// Time at which a queue that is stopped goes on, the first of those with frames.
+    /// Time at which a queue that is stopped goes on, or is to be looked at: the first of all.
     resumes: Option<u64>,
     bytes: Vec<u8>,
 }
@@ -108,7 +117,7 @@ struct Waiting {
 
 /// The queues of one output ring.
 pub(super) struct Queues {
-    classes: [Queue; TrafficClass::MOST],
+    pub(super) classes: [Queue; TrafficClass::MOST],
     /// Classes with frames, one bit each.
     waiting: u8,
     turns: Turns,
@@ -118,12 +127,20 @@ pub(super) struct Queues {
 
 /// One class's.
 #[derive(Default)]
-struct Queue {
+pub(super) struct Queue {
     frames: VecDeque<Waiting>,
     account: Account,
     /// Cells of all its frames.
     cells: u32,
-    count: ClassCounters,
+    pub(super) watch: Watch,
+    pub(super) count: ClassCounters,
+}
+
+impl Queue {
+    /// Ports that its frames came by, if they are lossless.
+    pub(super) fn origins(&self) -> impl Iterator<Item = PortId> {
+        self.frames.iter().filter_map(|frame| frame.from)
+    }
 }
 
 impl Queues {
@@ -153,6 +170,8 @@ impl Store {
             cells: Cells::new(cells(buffers.bytes)),
             classes: buffers.classes,
             ingress: Ingress::new(&buffers.classes, buffers.span),
+            dog: buffers.watchdog,
+            stood: Vec::new(),
             congested: Vec::new(),
             resumes: None,
             bytes: Vec::new(),
@@ -171,7 +190,9 @@ impl Store {
     pub(super) fn has_place(&self, from: PortId, outlet: &Outlet, priority: Priority, bytes: usize) -> bool {
         let class = self.classes.class(priority).index();
         if self.ingress.of_class(class) != 0 {
-            return outlet.queues.is_some() && self.ingress.has_place(&self.pool, from, class, cells_for(bytes));
+            let Some(queues) = outlet.queues.as_deref() else { return false };
+            return queues.classes[class].watch.storm
+                || self.ingress.has_place(&self.pool, from, class, cells_for(bytes));
         }
         let account = outlet.queues.as_deref().map(|queues| &queues.classes[class].account);
         account.is_some_and(|account| self.pool.asks(account, cells_for(bytes)).is_ok())
@@ -182,6 +203,9 @@ impl Store {
         let Some(queues) = outlet.queues.as_deref_mut() else { return Err(QueueDrop::Buffers) };
         let class = self.classes.class(item.priority).index();
         let queue = &mut queues.classes[class];
+        if self.storm_drops(queue.watch.storm, outlet.tx.ring.free()) {
+            return Err(QueueDrop::Storm);
+        }
         let cells = cells_for(item.bytes.len());
         let from = item.from.filter(|_| self.ingress.of_class(class) != 0);
         match from {
@@ -238,32 +262,44 @@ impl Store {
         self.congested.retain(|congested| *congested != port);
         let Member { outlets, count, .. } = member;
         for queues in outlets.iter_mut().filter_map(|outlet| outlet.queues.as_deref_mut()) {
-            for (class, queue) in queues.classes.iter_mut().enumerate() {
-                for Waiting { chain, priority, copies, from, .. } in queue.frames.drain(..) {
+            for class in 0..TrafficClass::MOST {
+                self.discard(queues, class, |priority, copies| {
                     count.drop_copies(DropReason::PeerDied, priority, copies);
-                    match from {
-                        Some(port) => self.ingress.give(&mut self.pool, port, class, chain.cells()),
-                        None => self.pool.give(&mut queue.account, chain.cells()),
-                    }
-                    self.cells.release(chain);
-                }
-                queue.cells = 0;
-                self.pool.close(std::mem::take(&mut queue.account));
+                });
+                self.pool.close(std::mem::take(&mut queues.classes[class].account));
             }
         }
     }
 
+    /// Takes all frames out of a queue, told one by one; returns the number of copies.
+    pub(super) fn discard(&mut self, queues: &mut Queues, class: usize, mut lost: impl FnMut(Priority, u64)) -> u64 {
+        let queue = &mut queues.classes[class];
+        let mut all = 0;
+        for Waiting { chain, priority, copies, from, .. } in queue.frames.drain(..) {
+            lost(priority, copies);
+            all += copies;
+            match from {
+                Some(port) => self.ingress.give(&mut self.pool, port, class, chain.cells()),
+                None => self.pool.give(&mut queue.account, chain.cells()),
+            }
+            self.cells.release(chain);
+        }
+        queue.cells = 0;
+        queues.waiting &= !(1 << class);
+        all
+    }
+
     /// Moves frames from the queues of a port into its rings, as far as there is room; true if one was moved.
-    fn drain(&mut self, member: &mut Member, now: u64) -> bool {
+    fn drain(&mut self, port: PortId, member: &mut Member, now: u64) -> bool {
         let mut moved = false;
         let Member { outlets, finisher, count, .. } = member;
         for outlet in outlets.iter_mut().filter(|outlet| outlet.queued) {
             outlet.refresh();
             let Outlet { tx, queues, .. } = &mut *outlet;
             let Some(queues) = queues.as_deref_mut() else { continue };
-            let stopped = queues.held(now);
+            let stopped = queues.held(now) & !self.passes(queues);
             let Queues { classes, waiting, turns, held } = queues;
-            let mut put_any = false;
+            let (mut put_any, mut left) = (false, false);
             while tx.ring.free() > 0
                 && let Some(class) = turns.next(*waiting & !stopped)
             {
@@ -292,8 +328,9 @@ impl Store {
                     self.cells.release(chain);
                 }
                 *waiting &= !(u8::from(frames.is_empty()) << class);
-                moved = true;
+                left = true;
             }
+            moved |= left;
             let until = held.iter().copied().filter(|until| *until > now).min();
             if *waiting & stopped != 0 {
                 self.resumes = self.resumes.into_iter().chain(until).min();
@@ -302,8 +339,47 @@ impl Store {
             if put_any {
                 outlet.moved();
             }
+            if let Some(dog) = self.dog {
+                self.watch(&dog, port, outlet, count, left, now);
+            }
         }
         moved
+    }
+}
+
+impl Store {
+    /// Classes whose frames leave in spite of a pause, one bit each.
+    fn passes(&self, queues: &Queues) -> u8 {
+        let storms = self.dog.filter(|dog| dog.action == StormAction::Forward).map(|_| &queues.classes);
+        storms.into_iter().flatten().rev().fold(0, |set, queue| set << 1 | u8::from(queue.watch.storm))
+    }
+
+    /// Looks for storms at an output of a port, and their ends. `left`: frames have left for the ring in this turn.
+    fn watch(
+        &mut self,
+        dog: &Watchdog,
+        port: PortId,
+        outlet: &mut Outlet,
+        count: &mut PortCounters,
+        left: bool,
+        now: u64,
+    ) {
+        let full = !left && outlet.tx.ring.free() == 0;
+        for class in 0..TrafficClass::MOST {
+            let Some(queues) = outlet.queues.as_deref_mut() else { return };
+            if self.ingress.of_class(class) == 0 {
+                continue;
+            }
+            let Queues { classes, waiting, held, .. } = queues;
+            let watch = &mut classes[class].watch;
+            let stopped = Some(held[class]).filter(|until| *until > now).or(full.then_some(now));
+            if watch.look(dog, now, stopped, *waiting & (1 << class) != 0) {
+                self.stood.push((port, class));
+            }
+            self.resumes = self.resumes.into_iter().chain(watch.due(dog)).min();
+            outlet.queued |= watch.storm;
+            self.shed(outlet, class, count);
+        }
     }
 }
 
@@ -347,12 +423,14 @@ impl Switch {
         congested.retain(|port| {
             self.touch(*port);
             let Some(member) = self.members[usize::from(*port)].as_mut() else { return false };
-            moved |= store.drain(member, now);
+            moved |= store.drain(*port, member, now);
             member.outlets.iter().any(|outlet| outlet.queued)
         });
         store.congested = congested;
+        let stood = std::mem::take(&mut store.stood);
+        self.begin_storms(&mut store, &stood);
         self.store = Some(store);
-        moved
+        moved || !stood.is_empty()
     }
 }
 

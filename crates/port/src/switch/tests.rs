@@ -8,6 +8,7 @@ mod parked;
 mod pfc;
 mod queues;
 mod slots;
+mod storm;
 
 use super::*;
 use crate::counters::DropReason;

@@ -111,7 +111,8 @@ fn classes_of(classes: &Classes) -> Value {
     })
 }
 
-fn priorities(set: u8) -> Vec<u8> {
+/// Numbers of the priorities of a set, which has one bit each.
+pub(in crate::commands) fn priorities(set: u8) -> Vec<u8> {
     Priority::ALL.iter().filter(|priority| set & priority.bit() != 0).map(|priority| priority.number()).collect()
 }
 

@@ -1,8 +1,9 @@
 //! A switch's counters, and what it knows, as a document.
 
+use crate::commands::dcb;
 use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{
-    ClassCounters, GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Switch, TableCounters,
+    ClassCounters, GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Storm, Switch, TableCounters,
 };
 use linerate_wire::MacAddr;
 use serde_json::{Map, Value, json};
@@ -25,6 +26,7 @@ pub(super) struct Snapshot {
     queriers: Vec<(u16, IpAddr, Option<String>)>,
     routers: Vec<(String, bool)>,
     blocked: Vec<(String, String)>,
+    storms: Vec<Storm>,
 }
 
 impl Snapshot {
@@ -52,6 +54,7 @@ impl Snapshot {
             queriers: switch.queriers().map(|row| (row.vlan, row.address, row.port.map(str::to_owned))).collect(),
             routers: switch.routers().map(|row| (row.port.to_owned(), row.v6)).collect(),
             blocked: switch.blocked().map(|row| (row.port.to_owned(), row.joined_to.to_owned())).collect(),
+            storms: switch.storms(),
         }
     }
 
@@ -97,6 +100,11 @@ impl Snapshot {
             "blocked": self.blocked.iter()
                 .map(|(port, other)| json!({"port": port, "joined_to": other}))
                 .collect::<Vec<_>>(),
+            "storms": self.storms.iter()
+                .map(|storm| json!({
+                    "port": storm.port, "class": storm.class, "prio": dcb::priorities(storm.priorities), "circle": storm.circle,
+                }))
+                .collect::<Vec<_>>(),
             "group_table": self.group_table.map(|groups| {
                 json!({
                     "known": groups.known, "entered": groups.entered, "refused": groups.refused,
@@ -118,7 +126,7 @@ fn port(port: &PortReport) -> Value {
     let class = |(class, count): (usize, &ClassCounters)| {
         json!({
             "class": class, "queued": count.queued, "queued_bytes": count.queued_bytes, "waiting": count.waiting,
-            "waiting_bytes": count.waiting_bytes, "dropped": map(count.dropped.iter()),
+            "waiting_bytes": count.waiting_bytes, "storms": count.storms, "dropped": map(count.dropped.iter()),
         })
     };
     json!({

@@ -4,7 +4,7 @@ use super::super::dcb;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_dcb::Settings;
-use linerate_port::switch::{Alpha, Buffers, Headroom, Span};
+use linerate_port::switch::{Alpha, Buffers, Headroom, Span, Storm, StormAction, Watchdog};
 use linerate_rt::dcb::class_table;
 use linerate_text::{bytes, power, whole};
 
@@ -35,6 +35,13 @@ pub(super) struct Queues {
     /// is asked for has room beside the queues, and a pause has its time in quanta of the rate (10G:100).
     #[arg(long, value_name = "RATE[:METRES]", requires = "buffers", value_parser = span)]
     links: Option<Span>,
+    /// Drop the frames of a lossless class at a port whose neighbour has stopped it for so many milliseconds (a storm), and pause
+    /// nobody for them, until it has not been stopped for restore=MS (twice the time).
+    ///
+    /// With action=forward they leave in spite of the pause, as far as there is room. Storms are told, and ports that wait for
+    /// each other (a circle) are named.
+    #[arg(long, value_name = "MS[:restore=MS][:action=drop|forward]", requires = "pfc", value_parser = watchdog)]
+    pfc_watchdog: Option<Watchdog>,
 }
 
 impl Queues {
@@ -45,7 +52,7 @@ impl Queues {
         let settings = Settings { classes, pfc, ..Settings::default() };
         settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
         let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
-        Ok(Some(Buffers { classes, span: self.links.unwrap_or_default(), ..buffers }))
+        Ok(Some(Buffers { classes, span: self.links.unwrap_or_default(), watchdog: self.pfc_watchdog, ..buffers }))
     }
 
     /// Headroom of lossless classes, in lines; none without such.
@@ -64,6 +71,54 @@ fn span(text: &str) -> Result<Span, String> {
     let rate = whole(rate, |letter| power(letter, 1000)).filter(|rate| (1_000_000..=1_000_000_000_000).contains(rate));
     let metres = metres.parse().ok().filter(|metres| *metres <= 100_000);
     Ok(Span { rate: rate.ok_or_else(wrong)?, metres: metres.ok_or_else(wrong)? })
+}
+
+/// Watchdog, as it is typed.
+fn watchdog(text: &str) -> Result<Watchdog, String> {
+    let mut parts = text.split(':');
+    let time = |text: &str| {
+        let ms = text.parse::<u64>().ok().filter(|ms| (10..=60_000).contains(ms));
+        ms.map(|ms| ms * 1_000_000).ok_or_else(|| format!("'{text}' is no time; give 10 to 60000 milliseconds"))
+    };
+    let detect = time(parts.next().unwrap_or(""))?;
+    let mut watchdog = Watchdog { detect, restore: 2 * detect, action: StormAction::Drop };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("restore", text)) => watchdog.restore = time(text)?,
+            Some(("action", "drop")) => watchdog.action = StormAction::Drop,
+            Some(("action", "forward")) => watchdog.action = StormAction::Forward,
+            _ => return Err(format!("{part}: give restore=MS, action=drop or action=forward")),
+        }
+    }
+    Ok(watchdog)
+}
+
+/// Storms that were last told.
+#[derive(Default)]
+pub(super) struct Storms(Vec<Storm>);
+
+impl Storms {
+    /// Takes note of the storms that there are now; lines for the user about those that have begun or ended.
+    pub(super) fn change(&mut self, now: Vec<Storm>) -> Vec<String> {
+        let same = |a: &Storm, b: &Storm| (&a.port, a.class) == (&b.port, b.class);
+        let begun = now.iter().filter(|storm| !self.0.iter().any(|told| same(told, storm))).map(|storm| {
+            let circle = match &storm.circle[..] {
+                [] => String::new(),
+                [port] => format!("; it waits for frames of {port} itself"),
+                ports => format!("; ports {} wait for each other", ports.join(", ")),
+            };
+            let priorities = dcb::priorities(storm.priorities).iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+            format!(
+                "{}: a storm: class {} (prio {priorities}) has been stopped for too long{circle}",
+                storm.port, storm.class
+            )
+        });
+        let ended = self.0.iter().filter(|told| !now.iter().any(|storm| same(told, storm)));
+        let ended = ended.map(|storm| format!("{}: class {} goes again: the storm is over", storm.port, storm.class));
+        let lines = begun.chain(ended).collect();
+        self.0 = now;
+        lines
+    }
 }
 
 /// Buffers, as they are typed.
@@ -98,6 +153,36 @@ mod tests {
         for text in ["", "10", "10G:", "2T", "10G:100001", "10G:-1", "x:1"] {
             assert!(span(text).unwrap_err().contains("as 25G:40"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_watchdog_is_read_and_what_is_wrong_is_named() {
+        let ms = |detect: u64, restore: u64, action| Watchdog {
+            detect: detect * 1_000_000,
+            restore: restore * 1_000_000,
+            action,
+        };
+        assert_eq!(watchdog("200"), Ok(ms(200, 400, StormAction::Drop)));
+        assert_eq!(watchdog("100:action=forward:restore=50"), Ok(ms(100, 50, StormAction::Forward)));
+        for text in ["", "9", "60001", "x", "200:restore=0", "200:action=", "200:action=stop", "200:"] {
+            assert!(watchdog(text).unwrap_err().contains("give "), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_storm_is_told_once_and_its_end() {
+        let storm = |port: &str, circle: &[&str]| Storm {
+            port: port.to_owned(),
+            class: 1,
+            priorities: 1 << 3,
+            circle: circle.iter().map(|port| (*port).to_owned()).collect(),
+        };
+        let mut storms = Storms::default();
+        let told = storms.change(vec![storm("b", &[]), storm("a", &["a", "c"])]);
+        let begun = |port: &str| format!("{port}: a storm: class 1 (prio 3) has been stopped for too long");
+        assert_eq!(told, [begun("b"), begun("a") + "; ports a, c wait for each other"]);
+        assert_eq!(storms.change(vec![storm("b", &[])]), ["a: class 1 goes again: the storm is over"]);
+        assert!(storms.change(vec![storm("b", &[])]).is_empty());
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn bench(bytes: u64, by_frame: &[&str]) -> Bench {
     b
 }
 
-fn of(priority: u16, to: u8, from: u8) -> Vec<u8> {
+pub(super) fn of(priority: u16, to: u8, from: u8) -> Vec<u8> {
     tagged(mac(to), mac(from), priority << 13)
 }
 
@@ -45,12 +45,12 @@ fn asked(frames: &[Vec<u8>]) -> (Vec<[u16; 8]>, usize) {
 }
 
 impl Bench {
-    fn pfc(&self, name: &str) -> PfcCounters {
+    pub(super) fn pfc(&self, name: &str) -> PfcCounters {
         self.switch.ports().into_iter().find(|port| port.name == name).unwrap().pfc
     }
 
     /// Sends frames of priority 3 from `a` to `b` until the neighbour at a is asked to pause; returns their number.
-    fn until_asked(&mut self) -> usize {
+    pub(super) fn until_asked(&mut self) -> usize {
         let before = self.pfc("a").requests[3];
         for n in 1..10_000 {
             self.send("a", &of(3, 2, 1));
@@ -143,7 +143,7 @@ fn the_other_end_of_a_cable_is_paused_by_mask() {
     assert_eq!(b.ledger().dropped.total(), 0);
 }
 
-fn pfc_frame(enabled: u8, quanta: [u16; 8]) -> Vec<u8> {
+pub(super) fn pfc_frame(enabled: u8, quanta: [u16; 8]) -> Vec<u8> {
     let mut bytes = frame(MacControl::GROUP.0, mac(9));
     bytes[12..14].copy_from_slice(&[0x88, 0x08]);
     MacControl::Pfc { enabled, quanta }.emit(&mut bytes[14..]).unwrap();
