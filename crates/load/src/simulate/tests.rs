@@ -77,6 +77,7 @@ fn what_the_switch_has_no_room_for_is_lost_and_counted_or_waits() {
     assert!(dropped > 0 && lossy.ledger.dropped.iter().all(|(reason, n)| reason == "no_room" || n == 0));
     let lossless = run(&San { lossless: true, ..many });
     assert_eq!((lossless.ledger.dropped.total(), lossless.lost()), (0, 0));
+    assert!(lossless.fairness().unwrap() > 0.999, "{:?}", lossless.flows);
     assert!(lossless.bytes_per_s() > lossy.bytes_per_s() && lossless.flows.iter().all(|flow| flow.errors == 0));
 }
 

@@ -229,6 +229,8 @@ pub(super) struct Member {
     pub(super) told: u64,
     /// Turns visit it.
     pub(super) awake: bool,
+    /// A frame of it waits for room at another port.
+    pub(super) waits: bool,
     /// Something was put into its rings since the last flush.
     pub(super) touched: bool,
     /// Port that has to live as long as its queues.

@@ -127,8 +127,8 @@ pub struct Switch {
     live: Vec<PortId>,
     /// Those of them that turns visit, in order: those with a queue that is not parked, or without queues.
     awake: Vec<PortId>,
-    /// The first of them that had something to do in the last turn.
-    first: PortId,
+    /// Those of them with frames that wait for room at other ports, in the order in which they get it.
+    waiting: Vec<PortId>,
     parked: Parked,
     /// A port has left the awake ones in this turn.
     parks: bool,
@@ -188,7 +188,7 @@ impl Switch {
             members: Vec::new(),
             live: Vec::new(),
             awake: Vec::new(),
-            first: 0,
+            waiting: Vec::new(),
             parked: Parked::default(),
             parks: false,
             worked: false,
@@ -259,6 +259,7 @@ impl Switch {
             count: PortCounters::default(),
             told: 0,
             awake: true,
+            waits: false,
             touched: false,
             life: plug.life,
             _keep: plug.keep,
@@ -297,6 +298,7 @@ impl Switch {
         // While their descriptors are open.
         member.sources.iter_mut().for_each(|source| self.parked.wake(source, self.now));
         self.awake.retain(|awake| *awake != id);
+        self.waiting.retain(|waiting| *waiting != id);
         self.touched.retain(|touched| *touched != id);
         self.share.forget(id);
         // The last sync counts the frames that the other end took.

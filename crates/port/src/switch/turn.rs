@@ -1,4 +1,4 @@
-//! Turns of the switch: each awake port has one, another one is the first next time, and all that was put into rings is
+//! Turns of the switch: each awake port has one, those that wait for room before others, and all that was put into rings is
 //! sent at the end.
 
 use super::inlet::Received;
@@ -17,17 +17,30 @@ impl Switch {
         self.rouse();
         let mut worked = self.drain();
         self.share.begin();
-        // Who is first takes what room there is; next time it is the one behind it.
-        let ports = self.awake.len();
-        let first = self.awake.partition_point(|id| *id <= self.first);
-        let mut none = true;
-        for at in (first..ports).chain(0..first) {
+        // Who is first takes what room there is: those that waited, and among them those that got something last come behind.
+        let mut behind = Vec::new();
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.retain(|from| {
+            let moved = self.serve(*from);
+            worked |= moved;
+            let waits = self.waits(*from);
+            if waits && moved {
+                behind.push(*from);
+            }
+            waits && !moved
+        });
+        for at in 0..self.awake.len() {
             let from = self.awake[at];
-            if self.serve(from) && std::mem::take(&mut none) {
-                self.first = from;
+            if self.waits(from) {
+                continue;
+            }
+            worked |= self.serve(from);
+            if self.waits(from) {
+                behind.push(from);
             }
         }
-        worked |= !none;
+        waiting.append(&mut behind);
+        self.waiting = waiting;
         self.flush();
         self.share.end(now);
         if self.parks {
@@ -37,6 +50,12 @@ impl Switch {
         }
         self.worked = worked;
         worked | self.reap()
+    }
+
+    /// True if a frame of a port waits for room at another one.
+    #[inline]
+    fn waits(&self, id: PortId) -> bool {
+        self.members[usize::from(id)].as_ref().is_some_and(|member| member.waits)
     }
 
     /// Forwards what has arrived at one port; true if there was something to do.
@@ -80,6 +99,7 @@ impl Switch {
         if let Some(member) = self.members[usize::from(from)].as_mut() {
             member.awake = sources.is_empty() || sources.iter().any(|source| source.parked.is_none());
             self.parks |= !member.awake;
+            member.waits = sources.iter().any(|source| source.state.waits_for.is_some());
             member.sources = sources;
             if stir {
                 member.outlets.iter_mut().for_each(Outlet::stir);
