@@ -121,6 +121,12 @@ impl Line {
         self.tx.port_counters()
     }
 
+    /// True if committed frames wait in the port's ring, for the wire or the end of a pause.
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        self.tx.is_held_up()
+    }
+
     /// New state of the link, if it changed since this was last asked.
     pub(crate) fn changed(&mut self, now: u64) -> Option<Link> {
         let link = self.arrivals.changed()?;

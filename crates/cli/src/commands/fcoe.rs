@@ -10,6 +10,8 @@ mod secrets;
 mod target;
 mod which;
 
+pub(super) use common::vlan;
+
 use super::{Command, control, parsed};
 use crate::trouble::Trouble;
 use clap::{Args, CommandFactory, Parser, Subcommand};

@@ -38,6 +38,9 @@ Examples:
     linerate simulate san --initiators 4 --op write --rate 40G --target-rate 10G
   The same, and the switch lets frames wait instead of dropping them:
     linerate simulate san --initiators 4 --op write --rate 40G --target-rate 10G --lossless
+  FCoE (priority 3) lossless and with 60 % of each port, two IP hosts beside it; frames wait in 2 MB:
+    linerate simulate san --op write --hosts 2 --host-rate 8G --vlan 100 --buffers 2M \
+      --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:40 1:60 --pfc prio 3
   Settings from a file (initiators = 4, rate = \"40G\", lossless = true), another seed:
     linerate simulate san --config san.toml --seed 2";
 
@@ -54,7 +57,7 @@ impl From<SimulateError> for Trouble {
 fn run(arguments: Arguments, words: &[String]) -> Result<ExitCode, Trouble> {
     let What::San(given) = arguments.what;
     let (settings, stop) = (given.with_file(words)?, stop_at_signals()?);
-    let san = settings.san();
+    let san = settings.san()?;
     let done = match san.run(&stop) {
         Err(SimulateError::Stopped) => return Ok(ended(&stop)),
         done => done?,

@@ -2,7 +2,7 @@
 
 mod asked;
 mod document;
-mod queues;
+pub(super) mod queues;
 mod show;
 
 use super::control;
@@ -16,7 +16,7 @@ use linerate_load::ports::{self, Links, Loops, forwarded};
 use linerate_load::resolve;
 use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
-use linerate_port::switch::{ADDRESSES, Direction, Listener, Policy, Switch, TABLE_SIZES};
+use linerate_port::switch::{ADDRESSES, Direction, Listener, Policy, Span, Switch, TABLE_SIZES};
 use linerate_rt::control::callee;
 use linerate_rt::{WaitMode, raise_descriptors};
 use std::io::IsTerminal;
@@ -140,7 +140,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let attached = granted("attach", &arguments.attach)?.into_iter().map(|(port, policy)| (resolve(&port).0, policy));
     let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
     let specs = forwarded(&names)?;
-    let buffers = arguments.queues.buffers()?;
+    let buffers = arguments.queues.buffers(Span::default())?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);

@@ -13,11 +13,12 @@ mod world;
 
 use crate::fcoe::{FcoeError, Medium, Setup, check};
 use linerate_port::OpenError;
-use linerate_port::switch::{Ledger, PortReport};
+use linerate_port::switch::{Buffers, Ledger, PortReport};
 use linerate_result::Latency;
 use linerate_rt::Stop;
 use linerate_rt::fc::FcError;
 use linerate_rt::net::NetError;
+use linerate_wire::VlanTag;
 use std::time::Duration;
 use thiserror::Error;
 
@@ -60,6 +61,10 @@ pub struct San {
     pub slots: u32,
     /// The switch lets frames wait at their sender instead of dropping them.
     pub lossless: bool,
+    /// Frames that find no room at a port of the switch wait in queues by class.
+    pub buffers: Option<Buffers>,
+    /// Tag of the SAN's frames; those of the hosts have none.
+    pub vlan: Option<VlanTag>,
     /// Probability that a frame is lost on a cable, in billionths.
     pub loss: u64,
     /// Time under load before anything counts.

@@ -1,4 +1,6 @@
 use super::*;
+use linerate_offload::{ClassTable, Selection};
+use linerate_port::switch::Span;
 
 /// One initiator that reads over 10 Gb/s and 10 m.
 fn san() -> San {
@@ -18,6 +20,8 @@ fn san() -> San {
         datagram: 1472,
         slots: 256,
         lossless: false,
+        buffers: None,
+        vlan: None,
         loss: 0,
         warm: Duration::from_millis(1),
         time: Duration::from_millis(5),
@@ -113,6 +117,62 @@ fn hosts_share_the_targets_port_with_the_san() {
     let much = run(&San { host_rate: 8_000_000_000, lossless: false, ..beside });
     assert!(much.streams.iter().any(|stream| stream.received < stream.sent));
     assert!(much.ledger.dropped.total() > 0);
+}
+
+/// Buffers in which priority 3 has a class with 60 % of each port, and the others one with 40; the first is lossless if so wanted.
+fn by_class(bytes: u64, link: Link, lossless: bool) -> Buffers {
+    let mut selection = [Selection::Strict; 8];
+    (selection[0], selection[1]) = (Selection::Share(40), Selection::Share(60));
+    let classes = ClassTable::new([0, 0, 0, 1, 0, 0, 0, 0], selection, u8::from(lossless) << 3).unwrap();
+    Buffers { bytes, classes, span: Span { rate: link.rate, metres: link.length }, ..Buffers::default() }
+}
+
+/// Hosts that send more than the target's port carries take all of it from a SAN without classes, and their share from one with.
+#[test]
+fn a_san_has_its_share_of_a_port_and_loses_nothing_beside_hosts_that_send_too_much() {
+    let vlan = Some(VlanTag::new(3, false, 100).unwrap());
+    let crowd = San { initiators: 4, reads: 0, depth: 64, hosts: 2, host_rate: 8_000_000_000, vlan, ..san() };
+    let crowd = San { time: Duration::from_millis(20), warm: Duration::from_millis(10), ..crowd };
+    let without = run(&crowd);
+    let classes = San { buffers: Some(by_class(2 << 20, crowd.target, true)), ..crowd };
+    let [with, again] = [1, 1].map(|seed| run(&San { seed, ..classes.clone() }));
+    assert_eq!((with.hash, &with.flows, &with.streams), (again.hash, &again.flows, &again.streams));
+    assert!(without.bytes_per_s() < 0.1 * with.bytes_per_s(), "{} {}", without.bytes_per_s(), with.bytes_per_s());
+    // A WRITE comes as two frames of data and a command, each with a tag; answers go the other way.
+    let wire = with.bytes_per_s() * (WIRE + 3 * 4) as f64 / 4096.0 * 8.0;
+    assert!((wire / 6e9 - 1.0).abs() < 0.02, "{wire} of 6 Gb/s");
+    let wire = with.streams.iter().map(|stream| stream.received * 8 * (1472 + 66)).sum::<u64>() as f64 / 0.02;
+    assert!((wire / 4e9 - 1.0).abs() < 0.02, "{wire} of 4 Gb/s");
+    let lost =
+        with.ports.iter().map(|port| port.count.priorities[3].dropped + port.classes.unwrap()[1].dropped.total());
+    assert_eq!((lost.sum::<u64>(), with.lost()), (0, 0));
+    assert!(with.fairness().unwrap() > 0.999, "{:?}", with.flows);
+}
+
+/// Whatever the seed: ten senders into one port, with and without priority-based flow control.
+#[test]
+fn ten_senders_into_one_port_lose_nothing_with_flow_control_and_something_without() {
+    let vlan = Some(VlanTag::new(3, false, 100).unwrap());
+    let ten = San {
+        initiators: 10,
+        reads: 0,
+        depth: 32,
+        vlan,
+        warm: Duration::ZERO,
+        time: Duration::from_millis(2),
+        ..san()
+    };
+    for seed in 1..=5 {
+        let [with, without] = [true, false]
+            .map(|lossless| run(&San { seed, buffers: Some(by_class(1 << 20, ten.target, lossless)), ..ten.clone() }));
+        assert_eq!(
+            (with.ledger.dropped.total(), with.flows.iter().map(|flow| flow.errors).sum::<u64>()),
+            (0, 0),
+            "{seed}"
+        );
+        assert!(with.ports.iter().any(|port| port.pfc.requests[3] > 0), "{seed}: nobody was asked to pause");
+        assert!(without.ledger.dropped.total() > 0, "{seed}");
+    }
 }
 
 /// Regression: a WRITE that was lost and sent again was done behind a later one of its position, whose data were then read as wrong.

@@ -109,12 +109,12 @@ impl Station {
         }
     }
 
-    /// True if it waits for room in its ring.
-    fn is_blocked(&self) -> bool {
+    /// True if it waits for room in its ring, or, where the switch `pauses` its neighbours, for the end of a pause.
+    fn is_blocked(&self, pauses: bool) -> bool {
         match &self.kind {
-            Kind::Target(node, _) => node.node().is_blocked(),
-            Kind::Initiator(node) => node.node().is_blocked(),
-            Kind::Host(_) => false,
+            Kind::Target(node, _) => node.node().is_blocked() || pauses && node.line().is_held_up(),
+            Kind::Initiator(node) => node.node().is_blocked() || pauses && node.line().is_held_up(),
+            Kind::Host(sender) => pauses && sender.node().line().is_held_up(),
         }
     }
 
@@ -146,6 +146,8 @@ pub(super) struct World {
     /// Initiators that are not logged in; they begin together.
     missing: Arc<AtomicU16>,
     begun: bool,
+    /// The switch asks neighbours to pause.
+    pauses: bool,
     /// Time under load before anything counts, and the time that counts, in ns.
     times: [u64; 2],
     window: Range<u64>,
@@ -193,6 +195,7 @@ impl World {
         // All in one region, so that the switch exchanges buffers.
         let mut ports = open_specs(&specs)?.into_iter();
         let (mut switch, record) = (Switch::new(), Record::default());
+        san.buffers.iter().for_each(|buffers| switch.buffers(buffers));
         let missing = Arc::new(AtomicU16::new(san.initiators));
         let mut stations = Vec::new();
         for (number, clock) in (0..).zip(clocks) {
@@ -223,6 +226,7 @@ impl World {
             stations,
             missing,
             begun: false,
+            pauses: san.buffers.is_some(),
             times: [san.warm, san.time].map(saturating_ns),
             window: 0..0,
             record,
@@ -258,13 +262,13 @@ impl World {
     /// Time of the next instant.
     fn next(&self) -> u64 {
         let of = |station: &Station| station.clock.alarm().unwrap_or(NEVER).min(station.timer);
-        self.stations.iter().map(of).fold(self.look, u64::min)
+        self.stations.iter().map(of).chain(self.switch.due()).fold(self.look, u64::min)
     }
 
     /// All that happens at this instant.
     fn instant(&mut self) -> Result<(), SimulateError> {
         let now = self.now;
-        let mut switch = self.look <= now;
+        let mut switch = self.look <= now || self.switch.due().is_some_and(|due| due <= now);
         // Stations whose cable has frames at an end: the switch has something to fetch.
         let mut arrivals = false;
         for station in &mut self.stations {
@@ -275,11 +279,11 @@ impl World {
             station.ready |= station.timer <= now;
         }
         switch |= arrivals;
-        let mut turns = 0;
+        let (mut turns, pauses) = (0, self.pauses);
         loop {
             if switch && self.forward(&mut turns) {
                 // Slots came back.
-                self.stations.iter_mut().for_each(|station| station.ready |= station.is_blocked());
+                self.stations.iter_mut().for_each(|station| station.ready |= station.is_blocked(pauses));
             }
             let mut worked = std::mem::take(&mut arrivals);
             for station in self.stations.iter_mut().filter(|station| station.ready) {
@@ -392,7 +396,7 @@ fn target(san: &San, setup: &Setup, port: Port) -> Result<Kind, SimulateError> {
 
 /// A node's port, and its names and seed.
 fn node(san: &San, number: u16, port: Port) -> Result<(FcPort, NodeConfig), SimulateError> {
-    let options = FcOptions { mac: Some(mac(number)), ..FcOptions::default() };
+    let options = FcOptions { mac: Some(mac(number)), vlan: san.vlan, ..FcOptions::default() };
     let port = FcPort::over(port, &options)?;
     let config = NodeConfig { seed: SplitMix64::nth(san.seed, number.into()), ..port.config() };
     Ok((port, config))

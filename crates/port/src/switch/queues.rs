@@ -58,6 +58,12 @@ impl Default for Buffers {
 impl Buffers {
     /// Most bytes.
     pub const MOST: u64 = 16 << 30;
+
+    /// Priorities that are lossless, one bit each.
+    #[must_use]
+    pub fn lossless(&self) -> u8 {
+        Ingress::new(&self.classes, self.span).lossless()
+    }
 }
 
 counters! {

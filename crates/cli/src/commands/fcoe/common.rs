@@ -48,7 +48,8 @@ pub(super) const PROTECTION: &str = "crc";
 /// Usual priority of FCoE frames, by custom and by its application TLV (IEEE 802.1Qaz).
 const PRIORITY: u8 = 3;
 
-fn vlan(text: &str) -> Result<VlanTag, String> {
+/// Tag of FCoE frames of a VLAN.
+pub(in crate::commands) fn vlan(text: &str) -> Result<VlanTag, String> {
     let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
     vid.and_then(|vid| VlanTag::new(PRIORITY, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
 }

@@ -1,7 +1,8 @@
 //! Results of a simulated SAN, as text and as a document.
 
+use crate::commands::dcb;
 use linerate_load::simulate::{Ends, Flow, Link, San, Simulated, Stream};
-use linerate_port::switch::PortReport;
+use linerate_port::switch::{Buffers, PortReport};
 use linerate_result::Latency;
 use linerate_text::{saturating_u64, size};
 use serde_json::{Map, Value, json};
@@ -44,7 +45,9 @@ pub(super) fn text(san: &San, done: &Simulated) -> String {
         u32::from(san.luns) * u32::from(san.initiators),
         done.time.as_millis()
     );
-    text += &format!("target: {}\ninitiators: {}\n\n", cable(&san.target), cable(&san.initiator));
+    text += &format!("target: {}\ninitiators: {}\n", cable(&san.target), cable(&san.initiator));
+    text += &san.buffers.as_ref().map(queues).unwrap_or_default();
+    text.push('\n');
     text += &format!(
         "{:<13}{:>12}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}\n",
         "", "goodput", "requests", "failed", "p50 us", "p99", "p99.9", "max"
@@ -82,12 +85,21 @@ pub(super) fn text(san: &San, done: &Simulated) -> String {
     )
 }
 
-/// Frames for a station, and from it, that the switch dropped, by reason.
+/// Line about the queues of the switch.
+fn queues(buffers: &Buffers) -> String {
+    let lossless = dcb::priorities(buffers.lossless()).iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+    let lossless = if lossless.is_empty() { String::new() } else { format!(", prio {lossless} lossless") };
+    format!("switch: {} of buffers{lossless}\n", size(buffers.bytes))
+}
+
+/// Frames for a station, and from it, that the switch dropped, by reason, and the times that it asked the station to pause.
 fn drops(port: &PortReport) -> String {
     let to = port.count.dropped.iter().map(|(reason, n)| format!("{n} {reason}"));
     let from = port.count.refused.iter().map(|(reason, n)| format!("{n} {reason} from it"));
     let all: Vec<String> = to.chain(from).collect();
-    if all.is_empty() { "0".to_owned() } else { all.join(", ") }
+    let all = if all.is_empty() { "0".to_owned() } else { all.join(", ") };
+    let asked = port.pfc.requests.iter().sum::<u64>();
+    if asked == 0 { all } else { format!("{all}; asked it to pause or go on {asked} times") }
 }
 
 fn map<'a>(drops: impl Iterator<Item = (&'a str, u64)>) -> Map<String, Value> {
@@ -112,6 +124,7 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
         json!({
             "name": ends.name, "sent": ends.sent, "received": ends.received,
             "lost": {"from": ends.lost[0], "to": ends.lost[1]},
+            "pfc": {"requests": port.pfc.requests},
             "dropped": {"from": map(port.count.refused.iter()), "to": map(port.count.dropped.iter())},
         })
     });
@@ -121,7 +134,13 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
             "seed": san.seed, "initiators": san.initiators, "luns": san.luns, "disk": san.disk, "block": san.block,
             "depth": san.depth, "reads": san.reads, "target": link(&san.target), "initiator": link(&san.initiator),
             "hosts": san.hosts, "host_rate": san.host_rate, "datagram": san.datagram,
-            "slots": san.slots, "lossless": san.lossless, "loss": san.loss as f64 / 1e9,
+            "slots": san.slots, "lossless": san.lossless, "vlan": san.vlan.map(|tag| tag.vid()),
+            "buffers": san.buffers.map(|buffers| json!({
+                "bytes": buffers.bytes, "reserved": buffers.reserved, "alpha": buffers.alpha.to_string(),
+                "classes": buffers.classes.to_string(), "pfc": dcb::priorities(buffers.lossless()),
+                "rate": buffers.span.rate, "metres": buffers.span.metres,
+            })),
+            "loss": san.loss as f64 / 1e9,
             "warm_ms": saturating_u64(san.warm.as_millis()), "time_ms": saturating_u64(san.time.as_millis()),
         },
         "flows": flows.collect::<Vec<_>>(), "streams": streams.collect::<Vec<_>>(),

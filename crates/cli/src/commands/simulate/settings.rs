@@ -1,12 +1,16 @@
 //! Settings of a simulated SAN, from the command line, a file, or both.
 
 use super::read;
+use crate::commands::fcoe::vlan;
+use crate::commands::switch::queues::Queues;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_load::fcoe::Mix;
 use linerate_load::simulate::{Link, San};
+use linerate_port::switch::Span;
 use linerate_text::path::from_text;
 use linerate_text::{bytes, decimal, power, whole};
+use linerate_wire::VlanTag;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
@@ -61,8 +65,13 @@ pub(super) struct Settings {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = slots)]
     slots: u32,
     /// Let frames wait at their sender for room, instead of dropping them at the switch.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "buffers")]
     lossless: bool,
+    #[command(flatten)]
+    queues: Queues,
+    /// The VLAN of the SAN's frames, 1 to 4094; their priority is 3. Those of the hosts have no tag, and priority 0.
+    #[arg(long, value_name = "VID", value_parser = vlan)]
+    vlan: Option<VlanTag>,
     /// Probability from 0 to 1 that a frame is lost on a cable.
     #[arg(long, value_name = "P", default_value = "0", value_parser = loss)]
     loss: u64,
@@ -122,8 +131,10 @@ impl Settings {
         read(&all).map_err(oops)
     }
 
-    pub(super) fn san(&self) -> San {
-        San {
+    pub(super) fn san(&self) -> Result<San, Trouble> {
+        let (rate, length) = (self.target_rate.unwrap_or(self.rate), self.target_length.unwrap_or(self.length));
+        let longest = Span { rate: rate.max(self.rate), metres: length.max(self.length) };
+        Ok(San {
             seed: self.seed,
             initiators: self.initiators,
             luns: self.luns,
@@ -132,19 +143,18 @@ impl Settings {
             depth: self.depth,
             reads: self.op.reads(),
             initiator: Link { rate: self.rate, length: self.length },
-            target: Link {
-                rate: self.target_rate.unwrap_or(self.rate),
-                length: self.target_length.unwrap_or(self.length),
-            },
+            target: Link { rate, length },
             hosts: self.hosts,
             host_rate: self.host_rate,
             datagram: self.datagram,
             slots: self.slots,
             lossless: self.lossless,
+            buffers: self.queues.buffers(longest)?,
+            vlan: self.vlan,
             loss: self.loss,
             warm: Duration::from_millis(self.warm),
             time: Duration::from_millis(self.time),
-        }
+        })
     }
 }
 

@@ -13,8 +13,8 @@ const LEAST: u64 = 64 << 10;
 /// Longest frame of a port of the usual MTU, with a tag and without FCS.
 const LARGEST: usize = 1522;
 
-#[derive(Args)]
-pub(super) struct Queues {
+#[derive(Args, Clone, Debug)]
+pub(in crate::commands) struct Queues {
     /// Have frames that find no room at a port wait in queues by traffic class, in buffers of this size (as 16M) for all
     /// ports; without it they are dropped, or wait at their sender where pause was granted.
     ///
@@ -45,14 +45,14 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Buffers with their classes, if there are to be any.
-    pub(super) fn buffers(&self) -> Result<Option<Buffers>, Trouble> {
+    /// Buffers with their classes, if there are to be any, on such links if others are not given.
+    pub(in crate::commands) fn buffers(&self, links: Span) -> Result<Option<Buffers>, Trouble> {
         let Some(buffers) = self.buffers else { return Ok(None) };
         let (classes, pfc) = (dcb::classes(&self.ets)?.unwrap_or_default(), dcb::lossless(&self.pfc)?);
         let settings = Settings { classes, pfc, ..Settings::default() };
         settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
         let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
-        Ok(Some(Buffers { classes, span: self.links.unwrap_or_default(), watchdog: self.pfc_watchdog, ..buffers }))
+        Ok(Some(Buffers { classes, span: self.links.unwrap_or(links), watchdog: self.pfc_watchdog, ..buffers }))
     }
 
     /// Headroom of lossless classes, in lines; none without such.
