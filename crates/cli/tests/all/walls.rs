@@ -19,6 +19,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-host", &["text"]),
     ("linerate-offload", &["wire", "sum", "ring"]),
     ("linerate-port", &["text", "host", "wire", "sum", "ring", "offload"]),
+    ("linerate-netmap", &["ring", "port"]),
     ("linerate-nic", &["text", "wire", "sum", "ring", "offload", "port"]),
     ("linerate-stack", &["text", "wire", "sum", "ring"]),
     ("linerate-fcoe", &["text", "wire", "sum", "block"]),
@@ -126,7 +127,7 @@ fn unsafe_stands_where_it_may() {
         let text = std::fs::read_to_string(&main).unwrap();
         assert!(text.contains("#![forbid(unsafe_code)]"), "{} must forbid unsafe", main.display());
     }
-    for name in ["host", "port", "rt", "load"] {
+    for name in ["host", "port", "netmap", "rt", "load"] {
         let (dir, mut files) = (root().join("crates").join(name).join("src"), Vec::new());
         sources(&dir, &mut files);
         assert!(!files.is_empty());

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * Structures and numbers of netmap's interface, version 14, as netmap(4) describes it, for programs that are run by
+ * `linerate netmap run`. Names are netmap's, so a program is compiled against this file or netmap's own alike. What linerate
+ * does not serve (host rings, monitors, kernel loops, memory of the program's) is left out.
+ */
+#ifndef LINERATE_NET_NETMAP_H
+#define LINERATE_NET_NETMAP_H
+
+#include <net/if.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+
+#define NETMAP_API 14
+#define NETMAP_MIN_API 14
+#define NETMAP_MAX_API 15
+#define NETMAP_REQ_IFNAMSIZ 64
+#define NETMAP_MAX_FRAGS 64
+
+/* A slot: a buffer by its number, and the frame, or a part of one, in it. */
+struct netmap_slot {
+	uint32_t buf_idx;
+	uint16_t len;
+	uint16_t flags;
+	uint64_t ptr;
+};
+
+#define NS_BUF_CHANGED 0x0001 /* buf_idx is another one than before */
+#define NS_REPORT 0x0002      /* tell when sent: `tail` always does */
+#define NS_INDIRECT 0x0010    /* the frame is at `ptr` (transmit only) */
+#define NS_MOREFRAG 0x0020    /* the frame goes on in the next slot */
+
+/* A ring. The program owns the slots from `head` up to `tail`, and moves `head`; poll wakes when `tail` passes `cur`. */
+struct netmap_ring {
+	const int64_t buf_ofs; /* from this structure to buffer 0, in bytes */
+	const uint32_t num_slots;
+	const uint32_t nr_buf_size;
+	const uint16_t ringid;
+	const uint16_t dir; /* 0 transmit, 1 receive */
+	uint32_t head;
+	uint32_t cur;
+	uint32_t tail;
+	uint32_t flags;
+	struct timeval ts;
+	const uint64_t offset_mask;
+	const uint64_t buf_align;
+	uint8_t sem[128] __attribute__((__aligned__(128)));
+	struct netmap_slot slot[];
+};
+
+#define NR_TIMESTAMP 0x0002 /* write `ts` at each receive sync */
+
+/* An interface: where its rings are, in bytes from this structure, transmit rings first; 0 for one that this descriptor is not
+ * registered on. */
+struct netmap_if {
+	char ni_name[IFNAMSIZ];
+	const uint32_t ni_version;
+	const uint32_t ni_flags;
+	const uint32_t ni_tx_rings;
+	const uint32_t ni_rx_rings;
+	uint32_t ni_bufs_head; /* first extra buffer; each begins with the number of the next, 0 ends the list */
+	const uint32_t ni_host_tx_rings;
+	const uint32_t ni_host_rx_rings;
+	uint32_t ni_spare1[3];
+	const int64_t ring_ofs[];
+};
+
+/* A request by NIOCCTRL: this, and a body by `nr_reqtype`. */
+struct nmreq_header {
+	uint16_t nr_version;
+	uint16_t nr_reqtype;
+	uint32_t nr_reserved;
+	char nr_name[NETMAP_REQ_IFNAMSIZ];
+	uint64_t nr_options;
+	uint64_t nr_body;
+};
+
+enum {
+	NETMAP_REQ_REGISTER = 1,
+	NETMAP_REQ_PORT_INFO_GET = 2,
+	NETMAP_REQ_PORT_HDR_SET = 6,
+	NETMAP_REQ_PORT_HDR_GET = 7,
+};
+
+struct nmreq_option {
+	uint64_t nro_next;
+	uint32_t nro_reqtype;
+	uint32_t nro_status;
+	uint64_t nro_size;
+};
+
+struct nmreq_register {
+	uint64_t nr_offset;
+	uint64_t nr_memsize;
+	uint32_t nr_tx_slots;
+	uint32_t nr_rx_slots;
+	uint16_t nr_tx_rings;
+	uint16_t nr_rx_rings;
+	uint16_t nr_host_tx_rings;
+	uint16_t nr_host_rx_rings;
+	uint16_t nr_mem_id;
+	uint16_t nr_ringid;
+	uint32_t nr_mode;
+	uint32_t nr_extra_bufs;
+	uint64_t nr_flags;
+};
+
+enum {
+	NR_REG_DEFAULT = 0,
+	NR_REG_ALL_NIC = 1,
+	NR_REG_ONE_NIC = 4,
+};
+
+#define NR_EXCLUSIVE 0x800
+#define NR_RX_RINGS_ONLY 0x2000
+#define NR_TX_RINGS_ONLY 0x4000
+#define NR_ACCEPT_VNET_HDR 0x8000
+#define NR_DO_RX_POLL 0x10000
+#define NR_NO_TX_POLL 0x20000
+
+struct nmreq_port_info_get {
+	uint64_t nr_memsize;
+	uint32_t nr_tx_slots;
+	uint32_t nr_rx_slots;
+	uint16_t nr_tx_rings;
+	uint16_t nr_rx_rings;
+	uint16_t nr_host_tx_rings;
+	uint16_t nr_host_rx_rings;
+	uint16_t nr_mem_id;
+	uint16_t pad[3];
+};
+
+struct nmreq_port_hdr {
+	uint32_t nr_hdr_len;
+	uint32_t pad1;
+};
+
+/* The older request, of NIOCREGIF and NIOCGINFO. */
+struct nmreq {
+	char nr_name[IFNAMSIZ];
+	uint32_t nr_version;
+	uint32_t nr_offset;
+	uint32_t nr_memsize;
+	uint32_t nr_tx_slots;
+	uint32_t nr_rx_slots;
+	uint16_t nr_tx_rings;
+	uint16_t nr_rx_rings;
+	uint16_t nr_ringid;
+	uint16_t nr_cmd;
+	uint16_t nr_arg1;
+	uint16_t nr_arg2;
+	uint32_t nr_arg3;
+	uint32_t nr_flags;
+	uint32_t spare2[1];
+};
+
+#define NIOCGINFO _IOWR('i', 145, struct nmreq)
+#define NIOCREGIF _IOWR('i', 146, struct nmreq)
+#define NIOCTXSYNC _IO('i', 148)
+#define NIOCRXSYNC _IO('i', 149)
+#define NIOCCTRL _IOWR('i', 151, struct nmreq_header)
+
+static inline int nm_ring_empty(struct netmap_ring *ring)
+{
+	return ring->head == ring->tail;
+}
+
+#endif

@@ -1,0 +1,88 @@
+//! Numbers and layouts of netmap's interface (API 14), as netmap(4) and `net/netmap.h` name them.
+
+/// Versions that are accepted.
+pub(crate) const API: std::ops::RangeInclusive<u16> = 14..=15;
+
+/// Requests of ioctl.
+pub(crate) mod ioctl {
+    /// `_IOWR('i', 145, struct nmreq)`.
+    pub(crate) const GINFO: u64 = 0xc03c_6991;
+    /// `_IOWR('i', 146, struct nmreq)`.
+    pub(crate) const REGIF: u64 = 0xc03c_6992;
+    /// `_IO('i', 148)`.
+    pub(crate) const TXSYNC: u64 = 0x6994;
+    /// `_IO('i', 149)`.
+    pub(crate) const RXSYNC: u64 = 0x6995;
+    /// `_IOWR('i', 151, struct nmreq_header)`.
+    pub(crate) const CTRL: u64 = 0xc058_6997;
+}
+
+/// Requests of NIOCCTRL by number, 1 to 15.
+pub(crate) const REQUESTS: [&str; 16] = [
+    "0",
+    "REGISTER",
+    "PORT_INFO_GET",
+    "VALE_ATTACH",
+    "VALE_DETACH",
+    "VALE_LIST",
+    "PORT_HDR_SET",
+    "PORT_HDR_GET",
+    "VALE_NEWIF",
+    "VALE_DELIF",
+    "VALE_POLLING_ENABLE",
+    "VALE_POLLING_DISABLE",
+    "POOLS_INFO_GET",
+    "SYNC_KLOOP_START",
+    "SYNC_KLOOP_STOP",
+    "CSB_ENABLE",
+];
+
+/// Modes of REGISTER by number (`NR_REG_*`).
+pub(crate) const MODES: [&str; 9] =
+    ["DEFAULT", "ALL_NIC", "SW", "NIC_SW", "ONE_NIC", "PIPE_MASTER", "PIPE_SLAVE", "NULL", "ONE_SW"];
+pub(crate) const ALL_NIC: u32 = 1;
+pub(crate) const ONE_NIC: u32 = 4;
+
+/// Flags of REGISTER (`NR_*`).
+pub(crate) mod register {
+    pub(crate) const EXCLUSIVE: u64 = 0x800;
+    pub(crate) const RX_RINGS_ONLY: u64 = 0x2000;
+    pub(crate) const TX_RINGS_ONLY: u64 = 0x4000;
+    pub(crate) const DO_RX_POLL: u64 = 0x1_0000;
+    pub(crate) const NO_TX_POLL: u64 = 0x2_0000;
+    /// Monitors, of either direction, that copy or do not.
+    pub(crate) const MONITOR: u64 = 0x100 | 0x200 | 0x400;
+}
+
+/// Bits of `nr_ringid` in the older `struct nmreq`.
+pub(crate) mod old {
+    pub(crate) const RING_MASK: u16 = 0x0fff;
+    pub(crate) const NO_TX_POLL: u16 = 0x1000;
+    pub(crate) const SW_RING: u16 = 0x2000;
+    pub(crate) const HW_RING: u16 = 0x4000;
+    pub(crate) const DO_RX_POLL: u16 = 0x8000;
+    /// Bits of `nr_flags` that are the mode.
+    pub(crate) const MODE_MASK: u32 = 0xf;
+}
+
+/// Ring flag (`NR_TIMESTAMP`): each receive sync writes the ring's time.
+pub(crate) const TIMESTAMP: u32 = 2;
+
+/// Bytes of a buffer.
+pub(crate) const BUF: usize = BUF_BYTES as usize;
+pub(crate) const BUF_BYTES: u32 = 2048;
+/// Buffers; the first two are never given.
+pub(crate) const BUFS: u32 = 163_840;
+/// Bytes before the first buffer, for interfaces and rings.
+pub(crate) const RINGS: usize = RINGS_BYTES as usize;
+const RINGS_BYTES: u32 = 32 << 20;
+/// Bytes of the whole memory, which is sparse: what nobody has touched takes none.
+pub(crate) const MEMORY: usize = MEMORY_BYTES as usize;
+pub(crate) const MEMORY_BYTES: u32 = RINGS_BYTES + BUFS * BUF_BYTES;
+/// Number of the only memory.
+pub(crate) const MEM_ID: u16 = 1;
+
+/// Number of rings, or of one, as requests have it: a port has few.
+pub(crate) fn short(n: usize) -> u16 {
+    u16::try_from(n).unwrap_or_default()
+}

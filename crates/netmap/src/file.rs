@@ -1,0 +1,281 @@
+//! An open file of `/dev/netmap`: nothing at first, then registered on rings of a port.
+
+use crate::facts::{BUF, register};
+use crate::port::{Port, Side, State, lock, state};
+use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
+use std::ffi::c_int;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+pub(crate) struct File {
+    /// Process that opened it.
+    generation: AtomicU32,
+    bound: Mutex<Option<Arc<Bound>>>,
+}
+
+impl File {
+    pub(crate) const fn new() -> Self {
+        Self { generation: AtomicU32::new(0), bound: Mutex::new(None) }
+    }
+
+    /// Begins anew, in the process of this number.
+    pub(crate) fn begin(&self, generation: u32) {
+        self.generation.store(generation, Relaxed);
+    }
+
+    /// True if a parent of this process opened it: rings and ports are the parent's.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.generation.load(Relaxed) != crate::sys::process::generation()
+    }
+
+    /// The rings that it is registered on.
+    pub(crate) fn bound(&self) -> Option<Arc<Bound>> {
+        lock(&self.bound).clone()
+    }
+
+    /// Registers it; EBUSY if it is.
+    pub(crate) fn bind(&self, make: impl FnOnce() -> Result<Bound, c_int>) -> Result<Arc<Bound>, c_int> {
+        let mut place = lock(&self.bound);
+        if place.is_some() {
+            return Err(libc::EBUSY);
+        }
+        Ok(place.insert(Arc::new(make()?)).clone())
+    }
+
+    /// Ends it. The port closes when no other file and no thread that is amid a call has it.
+    pub(crate) fn end(&self) {
+        let bound = lock(&self.bound).take();
+        drop(bound);
+    }
+}
+
+/// Rings of a port that a file is registered on, and the interface that tells the program where they are.
+pub(crate) struct Bound {
+    pub(crate) port: Arc<Port>,
+    pub(crate) tx: Range<usize>,
+    pub(crate) rx: Range<usize>,
+    /// Flags of the registration.
+    flags: u64,
+    /// Offset of the interface in the memory.
+    pub(crate) interface: usize,
+    /// Extra buffers that the program got.
+    pub(crate) extra: u32,
+    state: &'static State,
+}
+
+/// Offset of the first extra buffer's number in `struct netmap_if`.
+const BUFS_HEAD: usize = 32;
+/// Time after which a thread looks again at a queue that cannot wake it, or that another thread sleeps on.
+const BLIND: Duration = Duration::from_micros(100);
+const SHARED: Duration = Duration::from_millis(10);
+
+/// A queue that a thread has fallen asleep on.
+pub(crate) enum Asleep {
+    Tx(Arc<Port>, usize),
+    Rx(Arc<Port>, usize),
+}
+
+impl Asleep {
+    /// Ends the sleep.
+    pub(crate) fn end(self) {
+        match self {
+            Self::Tx(port, ring) => end_sleep(&mut *lock(&port.tx[ring])),
+            Self::Rx(port, ring) => end_sleep(&mut *lock(&port.rx[ring])),
+        }
+    }
+}
+
+fn end_sleep(side: &mut impl Side) {
+    let (sleeper, asleep) = side.sleeper();
+    *asleep -= 1;
+    // Of several threads the last one: the others' bells would be taken from under them.
+    if *asleep == 0 {
+        sleeper.wake_up();
+    }
+}
+
+/// Prepares to sleep on a queue: adds its descriptor and time; false if there is work after all.
+fn sleep_on(side: &mut impl Side, set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>) -> bool {
+    let (sleeper, asleep) = side.sleeper();
+    *asleep += 1;
+    let shared = *asleep > 1;
+    let Some(sleep) = sleeper.fall_asleep() else { return false };
+    let mut times = [*until, sleep.until, None];
+    match sleep.on {
+        Some((fd, interest)) => {
+            let events = match interest {
+                linerate_port::Interest::Readable => libc::POLLIN,
+                linerate_port::Interest::Writable => libc::POLLOUT,
+            };
+            set.push(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
+            times[2] = shared.then(|| Instant::now() + SHARED);
+        }
+        None if sleep.until.is_none() => times[2] = Some(Instant::now() + BLIND),
+        None => {}
+    }
+    *until = times.into_iter().flatten().min();
+    true
+}
+
+/// Sends on what a sync of this process had to leave, on whatever descriptor, and sleeps on it too: with netmap, frames that
+/// were given to the kernel leave while the program waits for something else. False if there is work after all.
+pub(crate) fn carry_on(set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>, asleep: &mut Vec<Asleep>) -> bool {
+    let mut sleeps = true;
+    for port in crate::port::ports() {
+        for (ring, tx) in port.tx.iter().enumerate() {
+            let known = |one: &Asleep| matches!(one, Asleep::Tx(of, at) if Arc::ptr_eq(of, &port) && *at == ring);
+            let Ok(mut tx) = tx.try_lock() else { continue };
+            if !tx.queue.is_held_up() || asleep.iter().any(known) {
+                continue;
+            }
+            tx.queue.sync();
+            if tx.queue.is_held_up() {
+                sleeps &= sleep_on(&mut *tx, set, until);
+                asleep.push(Asleep::Tx(port.clone(), ring));
+            }
+        }
+    }
+    sleeps
+}
+
+impl Bound {
+    /// Registers on rings of a port: writes the interface, and up to `extra` buffers behind it.
+    pub(crate) fn new(
+        port: Arc<Port>,
+        tx: Range<usize>,
+        rx: Range<usize>,
+        flags: u64,
+        extra: u32,
+        name: &str,
+    ) -> Result<Self, c_int> {
+        let state = state()?;
+        let exclusive = flags & register::EXCLUSIVE != 0;
+        {
+            let mut users = lock(&port.users);
+            let [t, r] = &mut *users;
+            let mut wanted = t[tx.clone()].iter().chain(&r[rx.clone()]);
+            if wanted.any(|ring| ring.exclusive || exclusive && ring.n > 0) {
+                return Err(libc::EBUSY);
+            }
+            for ring in t[tx.clone()].iter_mut().chain(&mut r[rx.clone()]) {
+                (ring.n, ring.exclusive) = (ring.n + 1, exclusive);
+            }
+        }
+        // From here on it is dropped like any other.
+        let mut bound = Self { port, tx, rx, flags, interface: 0, extra: 0, state };
+        let mut pool = lock(&state.pool);
+        bound.interface = pool.bytes(bound.bytes()).ok_or(libc::ENOMEM)?;
+        let buffers = pool.buffers(extra).unwrap_or_default();
+        drop(pool);
+        bound.extra = u32::try_from(buffers.len()).unwrap_or(0);
+        bound.write(name, &buffers);
+        Ok(bound)
+    }
+
+    /// Bytes of the interface.
+    fn bytes(&self) -> usize {
+        if_bytes(self.port.tx.len(), self.port.rx.len())
+    }
+
+    /// Writes the interface. Extra buffers are a list: each begins with the number of the next, 0 behind the last.
+    fn write(&self, name: &str, buffers: &[u32]) {
+        let (memory, at) = (&self.state.memory, self.interface);
+        let mut letters = [0; 16];
+        letters.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
+        for (i, part) in letters.chunks_exact(4).enumerate() {
+            memory.word(at + 4 * i).store(u32::from_ne_bytes([part[0], part[1], part[2], part[3]]), Relaxed);
+        }
+        let number = |n: usize| u32::try_from(n).unwrap_or(0);
+        let first = buffers.first().copied().unwrap_or(0);
+        let words = [14, 0, number(self.port.tx.len()), number(self.port.rx.len()), first, 0, 0, 0, 0, 0];
+        words.into_iter().enumerate().for_each(|(i, word)| memory.word(at + 16 + 4 * i).store(word, Relaxed));
+        // A ring of another registration has no offset: programs know their own by it.
+        let here = at as u64;
+        let of = |ring: usize, at: usize, own: &Range<usize>| if own.contains(&ring) { at as u64 } else { here };
+        let tx = self.port.tx_at.iter().enumerate().map(|(ring, at)| of(ring, *at, &self.tx));
+        let rx = self.port.rx_at.iter().enumerate().map(|(ring, at)| of(ring, *at, &self.rx));
+        for (i, ring) in tx.chain(rx).enumerate() {
+            memory.long(at + RING_OFS_OFFSET + 8 * i).store(ring.wrapping_sub(here), Relaxed);
+        }
+        for (i, buffer) in buffers.iter().enumerate() {
+            let next = buffers.get(i + 1).copied().unwrap_or(0);
+            let _ = memory.buffer(*buffer, BUF).is_some_and(|mut frame| frame.write(0, &next.to_ne_bytes()));
+        }
+    }
+
+    /// Syncs as poll does, for these events; those that have come.
+    pub(crate) fn ready(&self, events: i16) -> i16 {
+        let (wants_tx, wants_rx) =
+            (events & (libc::POLLOUT | libc::POLLWRNORM), events & (libc::POLLIN | libc::POLLRDNORM));
+        let (mut sound, mut got) = (true, 0);
+        if wants_tx != 0 || self.flags & register::NO_TX_POLL == 0 {
+            sound &= self.port.sync_tx(self.tx.clone());
+        }
+        if wants_tx != 0 && self.port.tx[self.tx.clone()].iter().any(|tx| lock(tx).ring.ready()) {
+            got |= wants_tx;
+        }
+        if wants_rx != 0 || self.flags & register::DO_RX_POLL != 0 {
+            sound &= self.port.sync_rx(self.rx.clone());
+        }
+        if wants_rx != 0 && self.port.rx[self.rx.clone()].iter().any(|rx| lock(rx).ring.ready()) {
+            got |= wants_rx;
+        }
+        if sound { got } else { got | libc::POLLERR }
+    }
+
+    /// Prepares to sleep until these events may have come; false if there is work after all. Whatever fell asleep is in
+    /// `asleep`, and is to be woken.
+    pub(crate) fn sleep_on(
+        &self,
+        events: i16,
+        set: &mut Vec<libc::pollfd>,
+        until: &mut Option<Instant>,
+        asleep: &mut Vec<Asleep>,
+    ) -> bool {
+        let mut sleeps = true;
+        for ring in self.tx.clone() {
+            let mut tx = lock(&self.port.tx[ring]);
+            if events & (libc::POLLOUT | libc::POLLWRNORM) != 0 {
+                sleeps &= sleep_on(&mut *tx, set, until);
+                asleep.push(Asleep::Tx(self.port.clone(), ring));
+            }
+        }
+        for ring in self.rx.clone() {
+            let mut rx = lock(&self.port.rx[ring]);
+            // Into a full ring nothing can come.
+            if events & (libc::POLLIN | libc::POLLRDNORM) != 0 && rx.room() > 0 {
+                sleeps &= sleep_on(&mut *rx, set, until);
+                asleep.push(Asleep::Rx(self.port.clone(), ring));
+            }
+        }
+        sleeps
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        let mut users = lock(&self.port.users);
+        let [t, r] = &mut *users;
+        for ring in t[self.tx.clone()].iter_mut().chain(&mut r[self.rx.clone()]) {
+            (ring.n, ring.exclusive) = (ring.n - 1, false);
+        }
+        drop(users);
+        if self.interface == 0 {
+            return;
+        }
+        let memory = &self.state.memory;
+        let mut next = memory.word(self.interface + BUFS_HEAD).load(Relaxed);
+        let mut pool = lock(&self.state.pool);
+        // The list is the program's, and may lead anywhere.
+        for _ in 0..self.extra {
+            let mut bytes = [0; 4];
+            let Some(frame) = memory.buffer(next, BUF) else { break };
+            pool.give_buffer(next);
+            next = if frame.read(0, &mut bytes) { u32::from_ne_bytes(bytes) } else { 0 };
+        }
+        pool.give_bytes(self.interface, self.bytes());
+    }
+}

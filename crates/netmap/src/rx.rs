@@ -1,0 +1,85 @@
+//! A receive ring: the port's frames are copied into the buffers that the program's slots name.
+
+use crate::facts::{BUF, TIMESTAMP};
+use crate::ring::{Broken, Ring};
+use crate::sys::say::Once;
+use linerate_port::RxQueue;
+use linerate_ring::{Frame, SlotWord, flags};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub(crate) struct Rx {
+    pub(crate) queue: RxQueue,
+    pub(crate) ring: Ring,
+    /// Threads that sleep on the queue.
+    pub(crate) asleep: u32,
+}
+
+static NO_BUFFER: Once = Once::new();
+
+impl Rx {
+    pub(crate) fn new(queue: RxQueue, ring: Ring) -> Self {
+        Self { queue, ring, asleep: 0 }
+    }
+
+    /// Takes the program's slots back and delivers what has arrived.
+    pub(crate) fn sync(&mut self) -> Result<(), Broken> {
+        let admitted = self.ring.admit();
+        self.queue.sync();
+        self.deliver();
+        self.ring.publish();
+        if self.ring.flags() & TIMESTAMP != 0 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            self.ring.stamp(now.as_secs(), now.subsec_micros().into());
+        }
+        admitted
+    }
+
+    /// Slots that can be filled.
+    pub(crate) fn room(&self) -> u32 {
+        self.ring.distance(self.ring.tail, self.ring.head + self.ring.slots() - 1)
+    }
+
+    fn deliver(&mut self) {
+        let (mut room, mut taken) = (self.room() as usize, 0);
+        let ring = &mut self.ring;
+        let mut batch = self.queue.ring.batch(u32::MAX);
+        while taken < batch.len() && room > 0 {
+            // A void slot, or a bad one, which the port's ring has counted, is no frame.
+            if let Some((frame, flags)) = batch.frame(taken) {
+                let pieces = frame.len().div_ceil(BUF).max(1);
+                if pieces > room {
+                    break;
+                }
+                room -= pieces;
+                (0..pieces).for_each(|piece| deliver_piece(ring, &frame, piece, piece + 1 < pieces, flags));
+            }
+            taken += 1;
+        }
+        batch.release(taken);
+    }
+}
+
+/// Copies the `piece`th 2048 bytes of a frame into the slot at tail, which goes on.
+fn deliver_piece(ring: &mut Ring, frame: &Frame<'_>, piece: usize, more: bool, slot_flags: u16) {
+    let (from, word) = (piece * BUF, ring.slot(ring.tail));
+    let len = (frame.len() - from).min(BUF);
+    let room = ring.memory().buffer(word.buf_idx(), len);
+    let copied = room.is_some_and(|mut room| {
+        if frame.len() == len {
+            room.copy_from(frame)
+        } else {
+            let mut bytes = [0; BUF];
+            frame.read(from, &mut bytes[..len]) && room.write(0, &bytes[..len])
+        }
+    });
+    if !copied {
+        NO_BUFFER.say(format_args!(
+            "a receive slot names buffer {}, which is none: what arrives there has no bytes",
+            word.buf_idx()
+        ));
+    }
+    let more = if more { flags::MOREFRAG } else { slot_flags & flags::MOREFRAG };
+    let len = if copied { u16::try_from(len).unwrap_or(0) } else { 0 };
+    ring.set_slot(ring.tail, SlotWord::new(word.buf_idx(), len, more));
+    ring.tail = ring.next(ring.tail);
+}

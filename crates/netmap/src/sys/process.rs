@@ -1,0 +1,98 @@
+//! What a process has of its own: a child of fork begins without what its parent had, and takes no lock that a thread of its
+//! parent held.
+
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::*};
+
+/// Number of forks between the program's start and this process.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+/// This process, as its descriptors know it. A child of vfork is another one, in the same memory.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// Number of forks between the program's start and this process: what carries another number is the parent's.
+pub(crate) fn generation() -> u32 {
+    FORKS.load(Relaxed)
+}
+
+/// True in a child of vfork, which lives in its parent's memory for a moment.
+pub(crate) fn is_borrowed() -> bool {
+    // SAFETY: no arguments; never fails.
+    PROCESS.load(Relaxed) != unsafe { libc::getpid() }
+}
+
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Relaxed);
+    // SAFETY: no arguments; never fails.
+    PROCESS.store(unsafe { libc::getpid() }, Relaxed);
+}
+
+/// Begins: to be called before the program does.
+pub(crate) fn begin() {
+    // SAFETY: the handler takes no lock and allocates nothing, so it may run in a child of a process with threads.
+    unsafe {
+        PROCESS.store(libc::getpid(), Relaxed);
+        libc::pthread_atfork(None, None, Some(forked));
+    }
+    // One line, whatever panics and however the library was built: no panic crosses into the program.
+    std::panic::set_hook(Box::new(|panic| {
+        super::say::say(format_args!("a fault of the library itself: {panic}"));
+        // SAFETY: no arguments; does not return.
+        unsafe { libc::abort() }
+    }));
+}
+
+/// A value that each process makes for itself when it is first wanted, and keeps for good.
+pub(crate) struct PerProcess<T> {
+    at: AtomicPtr<(u32, T)>,
+}
+
+impl<T: Send + Sync> PerProcess<T> {
+    pub(crate) const fn new() -> Self {
+        Self { at: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// The process's value.
+    pub(crate) fn get<E>(&'static self, make: impl FnOnce() -> Result<T, E>) -> Result<&'static T, E> {
+        let was = self.at.load(Acquire);
+        // SAFETY: what is stored here was leaked and lives for good.
+        if let Some((generation, value)) = unsafe { was.as_ref() }
+            && *generation == self::generation()
+        {
+            return Ok(value);
+        }
+        let new = Box::into_raw(Box::new((self::generation(), make()?)));
+        let kept = match self.at.compare_exchange(was, new, AcqRel, Acquire) {
+            Ok(_) => new,
+            Err(first) => {
+                // SAFETY: made above, and seen by nobody.
+                drop(unsafe { Box::from_raw(new) });
+                first
+            }
+        };
+        // SAFETY: leaked above, or by the thread that came first.
+        Ok(unsafe { &(*kept).1 })
+    }
+}
+
+/// Signals that were blocked for a while; those that were not, are not again when this is dropped.
+pub(crate) struct Blocked(pub(crate) libc::sigset_t);
+
+impl Blocked {
+    /// Blocks all signals of this thread: for threads that it makes, which shall get none of the program's, and for a wait
+    /// that has to notice each.
+    pub(crate) fn all() -> Self {
+        // SAFETY: both sets are ours, the first is filled before it is read.
+        unsafe {
+            let (mut all, mut was) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut was);
+            Self(was)
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the set that was in force before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
+    }
+}

@@ -1,0 +1,125 @@
+//! netmap's descriptors among the program's, by number. Looking one up takes no lock and allocates nothing: every poll and
+//! every close of the program does.
+//!
+//! Entries are never freed and serve again, so a thread that looks one up while another closes it finds an open file, or
+//! another one, as with any descriptor.
+
+use crate::file::File;
+use crate::sys::process::generation;
+use crate::sys::real;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicUsize, Ordering::*};
+
+/// Most open files.
+const FILES: usize = 4096;
+/// Numbers of descriptors that can be netmap's.
+const NUMBERS: usize = LAST as usize + 1;
+const LAST: c_int = 65535;
+
+struct Entry {
+    /// Descriptors of it; 0 if the entry is free.
+    descriptors: AtomicU32,
+    file: File,
+}
+
+static ENTRIES: [Entry; FILES] = [const { Entry { descriptors: AtomicU32::new(0), file: File::new() } }; FILES];
+/// One more than the entry of a descriptor; 0 for a descriptor that is not netmap's.
+static OF: [AtomicU16; NUMBERS] = [const { AtomicU16::new(0) }; NUMBERS];
+/// Entry of a descriptor that is being closed.
+const CLOSING: u16 = u16::MAX;
+/// Descriptors of an entry whose file is being ended.
+const ENDING: u32 = u32::MAX;
+/// Descriptors in use.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// True if a descriptor may be netmap's: if not, nothing need be looked at.
+pub(crate) fn any() -> bool {
+    OPEN.load(Relaxed) > 0
+}
+
+/// The open file of a descriptor; None if it is not netmap's.
+pub(crate) fn file(fd: c_int) -> Option<&'static File> {
+    entry(fd).map(|entry| &entry.file)
+}
+
+fn entry(fd: c_int) -> Option<&'static Entry> {
+    ENTRIES.get(usize::from(number(fd)?.load(Acquire)).checked_sub(1)?)
+}
+
+fn put(fd: c_int, entry: usize) {
+    if let (Some(of), Ok(entry)) = (number(fd), u16::try_from(entry + 1)) {
+        of.store(entry, Release);
+        OPEN.fetch_add(1, Relaxed);
+    }
+}
+
+/// True if a descriptor of this number can be netmap's.
+pub(crate) fn fits(fd: c_int) -> bool {
+    usize::try_from(fd).is_ok_and(|fd| fd < NUMBERS)
+}
+
+/// Makes a descriptor, for which [`fits`] holds, a new open file's; false if there are too many.
+pub(crate) fn open(fd: c_int) -> bool {
+    let free = ENTRIES.iter().position(|entry| entry.descriptors.compare_exchange(0, 1, AcqRel, Relaxed).is_ok());
+    let Some(at) = free else { return false };
+    ENTRIES[at].file.begin(generation());
+    put(fd, at);
+    true
+}
+
+/// Makes a descriptor, for which [`fits`] holds, another one's copy.
+pub(crate) fn copy(from: c_int, to: c_int) {
+    if let Some(number) = number(from).map(|of| of.load(Acquire)).filter(|number| *number != CLOSING)
+        && let Some(at) = usize::from(number).checked_sub(1)
+    {
+        ENTRIES[at].descriptors.fetch_add(1, Relaxed);
+        put(to, at);
+    }
+}
+
+/// True for a descriptor of netmap's that is being closed: who sleeps on it was woken, and the kernel still knows its number.
+pub(crate) fn is_closing(fd: c_int) -> bool {
+    number(fd).is_some_and(|of| of.load(Acquire) == CLOSING)
+}
+
+/// Takes note that a descriptor was closed.
+pub(crate) fn closed(fd: c_int) {
+    // Another thread may have got the number for a new one already.
+    let _ = number(fd).map(|of| of.compare_exchange(CLOSING, 0, AcqRel, Relaxed));
+}
+
+fn number(fd: c_int) -> Option<&'static AtomicU16> {
+    OF.get(usize::try_from(fd).ok()?)
+}
+
+/// Forgets a descriptor that is about to be closed, wakes who sleeps on it, and ends its open file with its last descriptor.
+/// [`closed`] comes behind it.
+pub(crate) fn close(fd: c_int) {
+    let Some(of) = number(fd) else { return };
+    let was = of.load(Acquire);
+    // Of two threads that close one descriptor, one does.
+    if was == 0 || was == CLOSING || of.compare_exchange(was, CLOSING, AcqRel, Relaxed).is_err() {
+        return;
+    }
+    let at = usize::from(was) - 1;
+    OPEN.fetch_sub(1, Relaxed);
+    let entry = &ENTRIES[at];
+    if entry.file.is_foreign() {
+        // The parent's: it holds what the file has, and perhaps a lock of it that nobody will open here.
+        return;
+    }
+    real::ring(fd);
+    // The last descriptor's file is ended before the entry is free for another.
+    let less = |n| Some(if n == 1 { ENDING } else { n - 1 });
+    if entry.descriptors.fetch_update(AcqRel, Acquire, less) == Ok(1) {
+        entry.file.end();
+        entry.descriptors.store(0, Release);
+    }
+}
+
+/// Forgets all descriptors from one number to another: they were closed, or are about to be.
+pub(crate) fn close_range(first: c_int, last: c_int, done: bool) {
+    if done || any() {
+        (first.max(0)..=last.min(LAST)).for_each(if done { closed } else { close });
+    }
+}

@@ -1,0 +1,58 @@
+/* A child of fork has no rings of its parent's, is told so, and may have its own; the parent goes on. So does one whose child
+ * of vfork closes everything. */
+#include "common.h"
+#include <pthread.h>
+#include <sys/wait.h>
+
+static struct nmport_d *a, *b;
+static volatile int ends;
+
+static void *busy(void *unused)
+{
+	while (!ends)
+		ioctl(b->fd, NIOCRXSYNC, NULL);
+	return unused;
+}
+
+static void sound(void)
+{
+	put(NETMAP_TXRING(a->nifp, 0), 'p', 60, 0);
+	push(a->fd);
+	take(b->fd, NETMAP_RXRING(b->nifp, 0), 'p', 60);
+}
+
+int main(void)
+{
+	pthread_t thread;
+	int status;
+	CHECK((a = nmport_open("netmap:cable:forks{1")) && (b = nmport_open("netmap:cable:forks}1")));
+	CHECK(pthread_create(&thread, NULL, busy, NULL) == 0);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			struct pollfd fd = { .fd = a->fd, .events = POLLIN };
+			CHECK(ioctl(a->fd, NIOCTXSYNC, NULL) == -1 && errno == EOPNOTSUPP);
+			CHECK(poll(&fd, 1, 1000) == 1 && fd.revents == POLLERR);
+			CHECK(close(a->fd) == 0 && close(b->fd) == 0);
+			struct nmport_d *own = nmport_open("netmap:null:");
+			CHECK(own);
+			put(NETMAP_TXRING(own->nifp, 0), 'c', 60, 0);
+			push(own->fd);
+			CHECK(!nm_tx_pending(NETMAP_TXRING(own->nifp, 0)));
+			nmport_close(own);
+			_exit(0);
+		}
+		CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+		child = vfork();
+		if (child == 0) {
+			close(a->fd);
+			close(b->fd);
+			_exit(0);
+		}
+		CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+		sound();
+	}
+	ends = 1;
+	CHECK(pthread_join(thread, NULL) == 0);
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* Requests that cannot be served are refused by errno, and the older ones work. */
+#include "common.h"
+
+static int control(int fd, uint16_t type, uint16_t version, const char *name, void *body, void *options)
+{
+	struct nmreq_header header = { .nr_version = version, .nr_reqtype = type };
+	strncpy(header.nr_name, name, sizeof header.nr_name - 1);
+	header.nr_body = (uintptr_t)body;
+	header.nr_options = (uintptr_t)options;
+	return ioctl(fd, NIOCCTRL, &header) < 0 ? errno : 0;
+}
+
+int main(void)
+{
+	int fd = open("/dev/netmap", O_RDWR | O_CLOEXEC), other = openat(AT_FDCWD, "/dev/netmap", O_RDWR);
+	struct pollfd unbound = { .fd = fd, .events = POLLIN };
+	CHECK(fd >= 0 && other >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC && fcntl(other, F_GETFD) == 0);
+	CHECK(poll(&unbound, 1, 0) == 1 && unbound.revents == POLLERR);
+	CHECK(ioctl(fd, NIOCTXSYNC, NULL) == -1 && errno == ENXIO);
+	CHECK(ioctl(fd, 0x1234, NULL) == -1 && errno == EINVAL);
+	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
+	CHECK(ioctl(fd, NIOCCTRL, NULL) == -1 && errno == EFAULT);
+	CHECK(ioctl(fd, NIOCREGIF, (void *)8) == -1 && errno == EFAULT);
+
+	struct nmreq_register reg = { .nr_mode = NR_REG_ALL_NIC };
+	CHECK(control(fd, NETMAP_REQ_REGISTER, 13, "null:", &reg, NULL) == EINVAL);
+	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "null:", NULL, NULL) == EFAULT);
+	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "", &reg, NULL) == EINVAL);
+	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "nosuchif0", &reg, NULL) == ENXIO);
+	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "null:,color=red", &reg, NULL) == EINVAL);
+	for (uint16_t type = 0; type < 20; type++)
+		if (type != 1 && type != 2 && type != 6 && type != 7)
+			CHECK(control(fd, type, 14, "null:", &reg, NULL) == (type == 0 || type > 15 ? EINVAL : EOPNOTSUPP));
+	for (uint32_t mode = 0; mode < 12; mode++) {
+		struct nmreq_register strange = { .nr_mode = mode, .nr_ringid = 1 };
+		if (mode != NR_REG_ALL_NIC)
+			CHECK(control(fd, 1, 14, "null:", &strange, NULL) ==
+			      (mode == 0 || mode > 8 || mode == NR_REG_ONE_NIC ? EINVAL : EOPNOTSUPP));
+	}
+	struct nmreq_option option = { .nro_reqtype = 1 }, loop = { .nro_next = (uintptr_t)&loop };
+	CHECK(control(fd, 1, 14, "null:", &reg, &option) == EOPNOTSUPP && option.nro_status == EOPNOTSUPP);
+	CHECK(control(fd, 1, 14, "null:", &reg, &loop) == EMSGSIZE);
+	struct nmreq_port_hdr virtio = { .nr_hdr_len = 12 };
+	CHECK(control(fd, NETMAP_REQ_PORT_HDR_SET, 14, "null:", &virtio, NULL) == EOPNOTSUPP);
+	CHECK(control(fd, NETMAP_REQ_PORT_HDR_GET, 14, "null:", &virtio, NULL) == 0 && virtio.nr_hdr_len == 0);
+
+	struct nmreq_port_info_get info = { .nr_memsize = 0 };
+	CHECK(control(fd, NETMAP_REQ_PORT_INFO_GET, 15, "null:,slots=128", &info, NULL) == 0);
+	CHECK(info.nr_tx_slots == 128 && info.nr_rx_slots == 128 && info.nr_tx_rings == 1 && info.nr_mem_id == 1);
+
+	/* Extra buffers are a list; exclusive rings are one file's; a file registers once. */
+	struct nmreq_register monitor = { .nr_mode = NR_REG_ALL_NIC, .nr_flags = 0x100 };
+	CHECK(control(fd, 1, 14, "null:", &monitor, NULL) == EOPNOTSUPP);
+	reg.nr_extra_bufs = 3;
+	/* 0x1000 is NETMAP_NO_TX_POLL of the older interface, which pkt-gen sets here, and netmap ignores. */
+	reg.nr_flags = NR_EXCLUSIVE | 0x1000;
+	CHECK(control(fd, 1, 14, "null:", &reg, NULL) == 0 && reg.nr_extra_bufs == 3 && reg.nr_tx_slots == 1024);
+	CHECK(control(fd, 1, 14, "null:", &reg, NULL) == EBUSY);
+	CHECK(control(other, 1, 14, "null:", &reg, NULL) == EBUSY);
+	char *memory = mmap(NULL, reg.nr_memsize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(memory != MAP_FAILED);
+	struct netmap_if *nifp = NETMAP_IF(memory, reg.nr_offset);
+	struct netmap_ring *ring = NETMAP_TXRING(nifp, 0);
+	uint32_t n = 0, buffer = nifp->ni_bufs_head;
+	for (; buffer; n++)
+		memcpy(&buffer, NETMAP_BUF(ring, buffer), sizeof buffer);
+	CHECK(n == 3 && !strcmp(nifp->ni_name, "null:") && ring->nr_buf_size == 2048 && ring->num_slots == 1024);
+	CHECK(close(fd) == 0);
+
+	struct nmreq old = { .nr_version = 14, .nr_name = "null:,slots=64" };
+	CHECK(ioctl(other, NIOCGINFO, &old) == 0 && old.nr_rx_slots == 64 && old.nr_memsize == reg.nr_memsize);
+	old.nr_cmd = 1;
+	CHECK(ioctl(other, NIOCREGIF, &old) == -1 && errno == EOPNOTSUPP);
+	old.nr_cmd = 0;
+	CHECK(ioctl(other, NIOCREGIF, &old) == 0);
+	CHECK(NETMAP_IF(memory, old.nr_offset)->ni_tx_rings == 1);
+
+	/* A copy is the same file; the last one closes it. A number that serves again is what it is now. */
+	int copy = dup(other), high = fcntl(other, F_DUPFD_CLOEXEC, 100);
+	CHECK(high >= 100 && close(other) == 0 && ioctl(copy, NIOCTXSYNC, NULL) == 0);
+	CHECK(dup2(copy, 90) == 90 && close(copy) == 0 && ioctl(90, NIOCTXSYNC, NULL) == 0);
+	int ends[2], written = 1;
+	CHECK(pipe(ends) == 0 && dup2(-1, 90) == -1 && errno == EBADF && ioctl(90, NIOCTXSYNC, NULL) == 0);
+	CHECK(dup2(ends[1], 90) == 90 && ioctl(ends[0], FIONREAD, &written) == 0 && written == 0);
+	CHECK(ioctl(90, NIOCTXSYNC, NULL) == -1 && errno == ENOTTY);
+	CHECK(ioctl(high, NIOCTXSYNC, NULL) == 0 && close(high) == 0);
+	CHECK(ioctl(high, NIOCTXSYNC, NULL) == -1 && errno == EBADF);
+
+	/* Of a thousand descriptors none is lost. */
+	static int many[1000];
+	for (int i = 0; i < 1000; i++)
+		CHECK((many[i] = open("/dev/netmap", O_RDWR)) >= 0);
+	for (int i = 0; i < 1000; i++)
+		CHECK(close(many[i]) == 0);
+	return 0;
+}
