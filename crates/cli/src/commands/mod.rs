@@ -16,6 +16,7 @@ mod iperf;
 mod kept;
 mod link;
 mod man;
+mod netmap;
 mod netperf;
 mod netserver;
 mod nic;
@@ -79,6 +80,7 @@ pub(crate) static GROUPS: &[(&str, &[(Command, &str)])] = &[
             (pkt_gen::COMMAND, ""),
             (bridge::COMMAND, "linerate bridge -i packet:eth0 -i tap:tap0"),
             (switch::COMMAND, ""),
+            (netmap::COMMAND, "linerate netmap run -- pkt-gen -i netmap:eth0 -f tx"),
             (ports::COMMAND, "linerate ports"),
         ],
     ),

@@ -15,6 +15,8 @@ use std::time::Duration;
 const PROGRAMS: [&str; 7] = ["linerate", "pkt-gen", "iperf3", "iperf", "netperf", "netserver", "xdd"];
 /// Commands whose last words are settings, to which clap leaves no `--help`.
 const FREE: [&str; 4] = ["nic set ", "nic vi add ", "nic vi set ", "nic filter add "];
+/// The command behind whose `--` another program's words stand.
+const RUN: [&str; 2] = ["netmap", "run"];
 /// The most that the README may have.
 const BUDGET: usize = 10 << 10;
 /// The most bytes of ARCHITECTURE.md, and of a crate's DESIGN.md.
@@ -84,9 +86,12 @@ impl Home {
     }
 
     /// Why the binary does not take these words. Each word is read in turn, so that a `--help` behind them is reached only if all
-    /// were understood. What is missing, and what does not go together, is not seen so.
+    /// were understood. What is missing, and what does not go together, is not seen so. Words behind the `--` of [`RUN`] are another
+    /// program's.
     fn misunderstood(&self, words: &[String]) -> Option<String> {
         let (program, words) = words.split_first().unwrap();
+        let own = words.iter().position(|word| word == "--").filter(|_| words.starts_with(&RUN.map(Into::into)));
+        let words = &words[..own.unwrap_or(words.len())];
         let out = self.command(self.path("bin").join(program)).args(words).arg("--help").output().unwrap();
         let log = String::from_utf8_lossy(&out.stderr).into_owned();
         let understood = if FREE.iter().any(|free| words.join(" ").starts_with(free)) {

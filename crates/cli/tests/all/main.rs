@@ -31,6 +31,7 @@ mod interrupted;
 mod iperf;
 mod made;
 mod names;
+mod netmap;
 mod netperf;
 mod nic;
 mod nic_host;

@@ -33,6 +33,7 @@ const COMMANDS: &[&[&str]] = &[
     &["switch", "show", "-h"],
     &["simulate", "san", "--initiators", "1", "--time", "1"],
     &["simulate", "san", "--initiators", "1", "--time", "1", "--json"],
+    &["netmap", "run", "-h"],
     &["ports"],
     &["dcb", "up", "-i", "cable:NAME{1", "--seconds", "1"],
     &["dcb", "up", "-i", "cable:NAME{1", "--seconds", "1", "--json"],
