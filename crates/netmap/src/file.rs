@@ -2,6 +2,7 @@
 
 use crate::facts::{BUF, register};
 use crate::port::{Port, Side, State, lock, state};
+use crate::sys::real;
 use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
 use std::ffi::c_int;
 use std::ops::Range;
@@ -13,17 +14,26 @@ use std::time::{Duration, Instant};
 pub(crate) struct File {
     /// Process that opened it.
     generation: AtomicU32,
+    /// Number of the open file among all of the process.
+    number: AtomicU32,
     bound: Mutex<Option<Arc<Bound>>>,
 }
 
 impl File {
     pub(crate) const fn new() -> Self {
-        Self { generation: AtomicU32::new(0), bound: Mutex::new(None) }
+        Self { generation: AtomicU32::new(0), number: AtomicU32::new(0), bound: Mutex::new(None) }
     }
 
     /// Begins anew, in the process of this number.
     pub(crate) fn begin(&self, generation: u32) {
+        static FILES: AtomicU32 = AtomicU32::new(0);
+        self.number.store(FILES.fetch_add(1, Relaxed), Relaxed);
         self.generation.store(generation, Relaxed);
+    }
+
+    /// Number of the open file, which no other one had before.
+    pub(crate) fn number(&self) -> u32 {
+        self.number.load(Relaxed)
     }
 
     /// True if a parent of this process opened it: rings and ports are the parent's.
@@ -71,6 +81,9 @@ const BUFS_HEAD: usize = 32;
 /// Time after which a thread looks again at a queue that cannot wake it, or that another thread sleeps on.
 const BLIND: Duration = Duration::from_micros(100);
 const SHARED: Duration = Duration::from_millis(10);
+
+/// Longest time that the end of a descriptor, or of the program, waits for frames to leave.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// A queue that a thread has fallen asleep on.
 pub(crate) enum Asleep {
@@ -120,25 +133,62 @@ fn sleep_on(side: &mut impl Side, set: &mut Vec<libc::pollfd>, until: &mut Optio
     true
 }
 
-/// Sends on what a sync of this process had to leave, on whatever descriptor, and sleeps on it too: with netmap, frames that
-/// were given to the kernel leave while the program waits for something else. False if there is work after all.
-pub(crate) fn carry_on(set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>, asleep: &mut Vec<Asleep>) -> bool {
+/// All transmit rings of the process.
+pub(crate) fn all_tx() -> Vec<(Arc<Port>, usize)> {
+    crate::port::ports().into_iter().flat_map(|port| tx_of(&port, 0..port.tx.len())).collect()
+}
+
+fn tx_of(port: &Arc<Port>, rings: Range<usize>) -> Vec<(Arc<Port>, usize)> {
+    rings.map(|ring| (port.clone(), ring)).collect()
+}
+
+/// Sends on what a sync of these rings had to leave, and sleeps on it: with netmap, frames that were given to the kernel leave
+/// while the program waits for something else. False if there is work after all.
+pub(crate) fn carry_on(
+    rings: &[(Arc<Port>, usize)],
+    set: &mut Vec<libc::pollfd>,
+    until: &mut Option<Instant>,
+    asleep: &mut Vec<Asleep>,
+) -> bool {
     let mut sleeps = true;
-    for port in crate::port::ports() {
-        for (ring, tx) in port.tx.iter().enumerate() {
-            let known = |one: &Asleep| matches!(one, Asleep::Tx(of, at) if Arc::ptr_eq(of, &port) && *at == ring);
-            let Ok(mut tx) = tx.try_lock() else { continue };
-            if !tx.queue.is_held_up() || asleep.iter().any(known) {
-                continue;
-            }
-            tx.queue.sync();
-            if tx.queue.is_held_up() {
-                sleeps &= sleep_on(&mut *tx, set, until);
-                asleep.push(Asleep::Tx(port.clone(), ring));
-            }
+    for (port, ring) in rings {
+        let known = |one: &Asleep| matches!(one, Asleep::Tx(of, at) if Arc::ptr_eq(of, port) && at == ring);
+        let Ok(mut tx) = port.tx[*ring].try_lock() else { continue };
+        if !tx.queue.is_held_up() || asleep.iter().any(known) {
+            continue;
+        }
+        tx.queue.sync();
+        if tx.queue.is_held_up() {
+            sleeps &= sleep_on(&mut *tx, set, until);
+            asleep.push(Asleep::Tx(port.clone(), *ring));
         }
     }
     sleeps
+}
+
+/// Sends what the program has committed in these rings before they end, and waits for it, [`LINGER`] at most: with netmap the
+/// kernel has such frames, and the program may end. Nothing is waited for while nobody is at the far end, nor for a ring that a
+/// thread is amid a sync of, which a signal handler may have interrupted to end the program.
+pub(crate) fn drain(rings: &[(Arc<Port>, usize)]) {
+    for (port, ring) in rings {
+        let _ = port.tx[*ring].try_lock().map(|mut tx| tx.sync());
+    }
+    let end = Instant::now() + LINGER;
+    while Instant::now() < end {
+        let up: Vec<_> = rings.iter().filter(|(port, _)| port.is_up()).cloned().collect();
+        let (mut set, mut until, mut asleep) = (Vec::new(), Some(end), Vec::new());
+        let sleeps = carry_on(&up, &mut set, &mut until, &mut asleep);
+        if sleeps && !asleep.is_empty() {
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            // A signal ends the sleep; how long is waited is told by the clock.
+            let _ = real::ppoll(&mut set, left, None);
+        }
+        let done = asleep.is_empty();
+        asleep.into_iter().for_each(Asleep::end);
+        if done {
+            return;
+        }
+    }
 }
 
 impl Bound {
@@ -257,6 +307,7 @@ impl Bound {
 
 impl Drop for Bound {
     fn drop(&mut self) {
+        drain(&tx_of(&self.port, self.tx.clone()));
         let mut users = lock(&self.port.users);
         let [t, r] = &mut *users;
         for ring in t[self.tx.clone()].iter_mut().chain(&mut r[self.rx.clone()]) {

@@ -2,7 +2,7 @@
 //! linerate's ports, inside the program's process.
 //!
 //! A call's way: `entry/sys.rs` has the C entry points and passes on what is not netmap's; `table.rs` tells netmap's
-//! descriptors from others; `control.rs` reads requests and `file.rs` carries them out; `wait.rs` is poll and its relatives.
+//! descriptors from others; `control.rs` reads requests and `file.rs` carries them out; `wait.rs` is poll and its relatives, `epoll.rs` epoll.
 //! `port.rs` joins one of linerate's ports to netmap's rings (`ring.rs`, `tx.rs`, `rx.rs`), which lie in the memory that the
 //! program maps (`pool.rs` over `sys/memory.rs`).
 //!
@@ -19,6 +19,7 @@ compile_error!("the entry points are those of 64-bit Linux");
 mod control;
 #[cfg(not(test))]
 mod entry;
+mod epoll;
 mod facts;
 mod file;
 mod name;

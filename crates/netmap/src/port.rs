@@ -9,7 +9,7 @@ use crate::sys::memory::Memory;
 use crate::sys::process::{Blocked, PerProcess};
 use crate::sys::say::{Once, say};
 use crate::tx::Tx;
-use linerate_port::{Cause, OpenError, Sleeper};
+use linerate_port::{Cause, Link, OpenError, Sleeper};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ops::Range;
@@ -38,7 +38,7 @@ pub(crate) fn state() -> Result<&'static State, c_int> {
 
 /// Ports that are open; none while one is being opened.
 pub(crate) fn ports() -> Vec<Arc<Port>> {
-    let ports = state().ok().and_then(|state| state.ports.try_lock().ok());
+    let ports = STATE.known().and_then(|state| state.ports.try_lock().ok());
     ports.map_or_else(Vec::new, |ports| ports.values().filter_map(Weak::upgrade).collect())
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Port {
     link: AtomicU32,
     state: &'static State,
     /// What the queues belong to; they are above, and go first.
-    _port: Mutex<linerate_port::Port>,
+    port: Mutex<linerate_port::Port>,
 }
 
 static BROKEN: Once = Once::new();
@@ -119,8 +119,13 @@ impl Port {
             .filter_map(|(q, ring)| Some(Mutex::new(Rx::new(port.take_rx(q)?, ring))))
             .collect();
         let users = Mutex::new([vec![Users::default(); tx.len()], vec![Users::default(); rx.len()]]);
-        let (name, link, _port) = (name.into(), AtomicU32::new(0), Mutex::new(port));
-        Ok(Self { name, tx, rx, tx_at, rx_at, slots, users, link, state, _port })
+        let (name, link, port) = (name.into(), AtomicU32::new(0), Mutex::new(port));
+        Ok(Self { name, tx, rx, tx_at, rx_at, slots, users, link, state, port })
+    }
+
+    /// True if somebody is at the far end, or none is needed.
+    pub(crate) fn is_up(&self) -> bool {
+        self.port.lock().unwrap_or_else(PoisonError::into_inner).link() == Link::Up
     }
 
     /// Sends what is committed in these rings; false if one of them had to be set back.

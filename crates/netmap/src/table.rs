@@ -4,6 +4,7 @@
 //! Entries are never freed and serve again, so a thread that looks one up while another closes it finds an open file, or
 //! another one, as with any descriptor.
 
+use crate::epoll::Epoll;
 use crate::file::File;
 use crate::sys::process::generation;
 use crate::sys::real;
@@ -23,7 +24,9 @@ struct Entry {
 }
 
 static ENTRIES: [Entry; FILES] = [const { Entry { descriptors: AtomicU32::new(0), file: File::new() } }; FILES];
-/// One more than the entry of a descriptor; 0 for a descriptor that is not netmap's.
+/// epoll descriptors with members of netmap's.
+static EPOLLS: [Epoll; 256] = [const { Epoll::new() }; 256];
+/// One more than the entry of a descriptor, those of epoll behind the files; 0 for a descriptor that is not netmap's.
 static OF: [AtomicU16; NUMBERS] = [const { AtomicU16::new(0) }; NUMBERS];
 /// Entry of a descriptor that is being closed.
 const CLOSING: u16 = u16::MAX;
@@ -44,6 +47,26 @@ pub(crate) fn file(fd: c_int) -> Option<&'static File> {
 
 fn entry(fd: c_int) -> Option<&'static Entry> {
     ENTRIES.get(usize::from(number(fd)?.load(Acquire)).checked_sub(1)?)
+}
+
+/// The members that an epoll descriptor has of netmap's; None if it never had any.
+pub(crate) fn epoll(fd: c_int) -> Option<&'static Epoll> {
+    let at = usize::from(number(fd)?.load(Acquire)).checked_sub(FILES + 1)?;
+    EPOLLS.get(at).filter(|epoll| !epoll.is_foreign())
+}
+
+/// The members of an epoll descriptor, none at first; None if there are too many such descriptors.
+pub(crate) fn epoll_of(fd: c_int) -> Option<&'static Epoll> {
+    if let Some(epoll) = epoll(fd) {
+        return Some(epoll);
+    }
+    let (of, at) = (number(fd)?, EPOLLS.iter().position(Epoll::begin)?);
+    let entry = u16::try_from(FILES + 1 + at).ok()?;
+    // What is there may be a parent's.
+    if of.swap(entry, AcqRel) == 0 {
+        OPEN.fetch_add(1, Relaxed);
+    }
+    Some(&EPOLLS[at])
 }
 
 fn put(fd: c_int, entry: usize) {
@@ -69,12 +92,16 @@ pub(crate) fn open(fd: c_int) -> bool {
 
 /// Makes a descriptor, for which [`fits`] holds, another one's copy.
 pub(crate) fn copy(from: c_int, to: c_int) {
-    if let Some(number) = number(from).map(|of| of.load(Acquire)).filter(|number| *number != CLOSING)
-        && let Some(at) = usize::from(number).checked_sub(1)
-    {
-        ENTRIES[at].descriptors.fetch_add(1, Relaxed);
+    let at = number(from).and_then(|of| usize::from(of.load(Acquire)).checked_sub(1));
+    if let Some((at, entry)) = at.and_then(|at| Some((at, ENTRIES.get(at)?))) {
+        entry.descriptors.fetch_add(1, Relaxed);
         put(to, at);
     }
+}
+
+/// True for a descriptor whose close is to be noticed.
+pub(crate) fn is_known(fd: c_int) -> bool {
+    file(fd).is_some() || epoll(fd).is_some()
 }
 
 /// True for a descriptor of netmap's that is being closed: who sleeps on it was woken, and the kernel still knows its number.
@@ -103,7 +130,9 @@ pub(crate) fn close(fd: c_int) {
     }
     let at = usize::from(was) - 1;
     OPEN.fetch_sub(1, Relaxed);
-    let entry = &ENTRIES[at];
+    let Some(entry) = ENTRIES.get(at) else {
+        return EPOLLS.get(at - FILES).filter(|epoll| !epoll.is_foreign()).into_iter().for_each(Epoll::end);
+    };
     if entry.file.is_foreign() {
         // The parent's: it holds what the file has, and perhaps a lock of it that nobody will open here.
         return;

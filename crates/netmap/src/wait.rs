@@ -4,6 +4,7 @@
 //! descriptors, on the program's others, and on netmap's own, which another thread's close rings. Signals are blocked except
 //! in the sleep itself, so one that comes between the last look and the sleep ends it.
 
+use crate::file;
 use crate::sys::process::Blocked;
 use crate::sys::real;
 use crate::sys::say::Once;
@@ -91,13 +92,13 @@ fn sleep(fds: &[libc::pollfd], end: Option<Instant>, mask: &libc::sigset_t) -> R
             None => set.push(*entry),
         }
     }
-    sleeps &= crate::file::carry_on(&mut set, &mut until, &mut asleep);
+    sleeps &= file::carry_on(&file::all_tx(), &mut set, &mut until, &mut asleep);
     let result = if sleeps {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         real::ppoll(&mut set, left, Some(mask)).map(drop)
     } else {
         Ok(())
     };
-    asleep.into_iter().for_each(crate::file::Asleep::end);
+    asleep.into_iter().for_each(file::Asleep::end);
     result
 }

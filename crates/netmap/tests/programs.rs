@@ -22,6 +22,8 @@ fn library() -> &'static Path {
         let out = Command::new(env!("CARGO"))
             .args(["build", "--quiet", "--offline", "--package", env!("CARGO_PKG_NAME"), "--target-dir"])
             .arg(target)
+            // Whoever sets it for this program means no other: all would be built anew.
+            .env_remove("RUSTC_BOOTSTRAP")
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .output()
             .unwrap();
@@ -196,6 +198,24 @@ fn two_rings_of_a_port_on_two_descriptors_stay_apart() {
 #[test]
 fn what_a_sync_had_to_leave_is_sent_while_the_program_waits_for_something_else() {
     run("left");
+}
+
+/// On a slow wire, so that most of them have not left when the program ends.
+#[test]
+fn what_a_program_has_committed_leaves_before_it_ends() {
+    let Some(place) = Place::new() else { return };
+    let [receive, ends] = ["receive", "ends"].map(|name| place.program(name));
+    for how in ["close", "exit"] {
+        let mut receiver = place.start(&receive, &["netmap:cable:x{1,rate=10M", "500"]);
+        assert_eq!(receiver.line(), "open\n");
+        let sender = place.start(&ends, &["netmap:cable:x}1", "500", how]);
+        assert_eq!((sender.done(), receiver.done()), (String::new(), String::new()));
+    }
+}
+
+#[test]
+fn epoll_tells_of_netmaps_descriptors_among_others() {
+    run("epolls");
 }
 
 #[test]

@@ -6,9 +6,10 @@
 //!
 //! Rust's standard library calls these, too, on descriptors of its own: they pass through without a lock.
 
+use crate::epoll::Member;
 use crate::select::{self, Sets};
 use crate::sys::{process, real};
-use crate::{control, port, table, wait};
+use crate::{control, file, port, table, wait};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
 use std::os::fd::AsRawFd;
@@ -22,6 +23,15 @@ static BEGIN: extern "C" fn() = begin;
 extern "C" fn begin() {
     real::begin();
     process::begin();
+}
+
+/// Runs when the program ends by exit(3).
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn end() {
+    file::drain(&file::all_tx());
 }
 
 fn fail(errno: c_int) -> c_int {
@@ -140,7 +150,7 @@ opening_at! {
 /// Forgets a descriptor while `end` closes it or gives its number to something else. A child of vfork closes its own, in its
 /// parent's memory.
 fn ending(fd: c_int, end: impl FnOnce() -> c_int) -> c_int {
-    let netmaps = table::any() && table::file(fd).is_some() && !process::is_borrowed();
+    let netmaps = table::any() && table::is_known(fd) && !process::is_borrowed();
     if netmaps {
         table::close(fd);
     }
@@ -438,6 +448,107 @@ unsafe extern "C" fn __ppoll_chk(
     within(n, bytes);
     // SAFETY: the caller's promise.
     unsafe { ppoll_any(fds, n, time, mask) }
+}
+
+/// # Safety
+/// As epoll_ctl(2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_ctl(poller: c_int, operation: c_int, fd: c_int, event: *mut libc::epoll_event) -> c_int {
+    type Control = unsafe extern "C" fn(c_int, c_int, c_int, *mut libc::epoll_event) -> c_int;
+    // SAFETY: the C library's own function of this type; the event is the program's, or ours.
+    let real =
+        |event| unsafe { transmute::<*mut c_void, Control>(real::EPOLL_CTL.get())(poller, operation, fd, event) };
+    let Some(file) = table::file(fd) else { return real(event) };
+    // SAFETY: the caller's promise; a deletion has none.
+    let given = unsafe { event.as_ref() }.filter(|_| operation != libc::EPOLL_CTL_DEL);
+    let (mut none, (events, data)) =
+        (libc::epoll_event { events: 0, u64: 0 }, given.map_or((0, 0), |given| (given.events, given.u64)));
+    if given.is_none() && operation != libc::EPOLL_CTL_DEL {
+        return fail(libc::EFAULT);
+    }
+    match real(&raw mut none) {
+        0 => {}
+        error => return error,
+    }
+    let Some(epoll) = table::epoll_of(poller) else { return fail(libc::ENOSPC) };
+    answer(epoll.change(Member::new(fd, file.number(), events, data)))
+}
+
+/// # Safety
+/// `told` has room for `room` events, and the mask is null or readable.
+unsafe fn epoll_any(
+    poller: c_int,
+    told: *mut libc::epoll_event,
+    room: c_int,
+    timeout: Option<Duration>,
+    mask: *const libc::sigset_t,
+) -> Option<c_int> {
+    let epoll = table::epoll(poller).filter(|_| !told.is_null())?;
+    let Some(room) = usize::try_from(room).ok().filter(|room| *room > 0) else { return Some(fail(libc::EINVAL)) };
+    // SAFETY: the caller's promise.
+    let (told, mask) = unsafe { (std::slice::from_raw_parts_mut(told, room), mask.as_ref()) };
+    Some(count(epoll.wait(poller, told, timeout, mask)))
+}
+
+/// # Safety
+/// As epoll_wait(2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_wait(poller: c_int, told: *mut libc::epoll_event, room: c_int, timeout: c_int) -> c_int {
+    type Wait = unsafe extern "C" fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int;
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
+    // SAFETY: the caller's promise; the C library's own function of this type.
+    unsafe {
+        epoll_any(poller, told, room, time, std::ptr::null())
+            .unwrap_or_else(|| transmute::<*mut c_void, Wait>(real::EPOLL_WAIT.get())(poller, told, room, timeout))
+    }
+}
+
+/// # Safety
+/// As epoll_pwait(2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait(
+    poller: c_int,
+    told: *mut libc::epoll_event,
+    room: c_int,
+    timeout: c_int,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    type Pwait = unsafe extern "C" fn(c_int, *mut libc::epoll_event, c_int, c_int, *const libc::sigset_t) -> c_int;
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
+    // SAFETY: the caller's promise; the C library's own function of this type.
+    unsafe {
+        epoll_any(poller, told, room, time, mask).unwrap_or_else(|| {
+            transmute::<*mut c_void, Pwait>(real::EPOLL_PWAIT.get())(poller, told, room, timeout, mask)
+        })
+    }
+}
+
+/// A system call where it is not netmap's: C libraries before glibc 2.35 have no such function.
+///
+/// # Safety
+/// As epoll_pwait2(2).
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait2(
+    poller: c_int,
+    told: *mut libc::epoll_event,
+    room: c_int,
+    time: *const libc::timespec,
+    mask: *const libc::sigset_t,
+) -> c_int {
+    /// Bytes of the kernel's set of signals.
+    const SET: c_long = 8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let served = match span(time) {
+            Some(timeout) => epoll_any(poller, told, room, timeout, mask),
+            None => None,
+        };
+        served.unwrap_or_else(|| {
+            let n =
+                libc::syscall(libc::SYS_epoll_pwait2, c_long::from(poller), told, c_long::from(room), time, mask, SET);
+            c_int::try_from(n).unwrap_or(-1)
+        })
+    }
 }
 
 /// Descriptors below `n` in three sets; None if none of netmap's is among them.

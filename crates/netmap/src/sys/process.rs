@@ -50,13 +50,17 @@ impl<T: Send + Sync> PerProcess<T> {
         Self { at: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
+    /// The process's value, if it was wanted before.
+    pub(crate) fn known(&'static self) -> Option<&'static T> {
+        // SAFETY: what is stored here was leaked and lives for good.
+        let (generation, value) = unsafe { self.at.load(Acquire).as_ref() }?;
+        (*generation == self::generation()).then_some(value)
+    }
+
     /// The process's value.
     pub(crate) fn get<E>(&'static self, make: impl FnOnce() -> Result<T, E>) -> Result<&'static T, E> {
         let was = self.at.load(Acquire);
-        // SAFETY: what is stored here was leaked and lives for good.
-        if let Some((generation, value)) = unsafe { was.as_ref() }
-            && *generation == self::generation()
-        {
+        if let Some(value) = self.known() {
             return Ok(value);
         }
         let new = Box::into_raw(Box::new((self::generation(), make()?)));

@@ -57,6 +57,9 @@ functions! {
     MMAP = c"mmap";
     POLL = c"poll";
     PPOLL = c"ppoll";
+    EPOLL_CTL = c"epoll_ctl";
+    EPOLL_WAIT = c"epoll_wait";
+    EPOLL_PWAIT = c"epoll_pwait";
     SELECT = c"select";
     PSELECT = c"pselect";
 }
@@ -83,6 +86,15 @@ pub(crate) fn ppoll(
         ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, time, mask)
     };
     usize::try_from(ready).map_err(|_| std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL))
+}
+
+/// Takes the events that an epoll descriptor has now; the number of them.
+pub(crate) fn epoll_now(fd: c_int, told: &mut [libc::epoll_event]) -> usize {
+    type Wait = unsafe extern "C" fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int;
+    let room = c_int::try_from(told.len()).unwrap_or(0);
+    // SAFETY: the C library's function of this type, with room for so many events.
+    let n = unsafe { std::mem::transmute::<*mut c_void, Wait>(EPOLL_WAIT.get())(fd, told.as_mut_ptr(), room, 0) };
+    usize::try_from(n).unwrap_or(0)
 }
 
 /// Makes an event counter, the descriptor that the program gets for netmap's.
