@@ -13,6 +13,7 @@ const NFTA_HOOK_DEV: u16 = 3;
 const NFTA_HOOK_DEVS: u16 = 4;
 const NFTA_CHAIN_POLICY: u16 = 5;
 const NFTA_CHAIN_USE: u16 = 6;
+const NFTA_CHAIN_COUNTERS: u16 = 8;
 /// NF_DROP
 const DROP: u32 = 0;
 
@@ -26,6 +27,8 @@ pub struct FilterChain {
     pub rules: u32,
     /// Packets that no rule decides on are dropped.
     pub drops: bool,
+    /// Number of those, if they are counted.
+    pub counted: Option<u64>,
 }
 
 impl FilterChain {
@@ -41,6 +44,9 @@ impl FilterChain {
             hook: hook.filter(|_| !device),
             rules: number(NFTA_CHAIN_USE).unwrap_or(0),
             drops: number(NFTA_CHAIN_POLICY) == Some(DROP),
+            counted: attribute(answer, NFTA_CHAIN_COUNTERS)
+                .and_then(|counters| attribute(counters, NFTA_COUNTER_PACKETS)?.first_chunk())
+                .map(|packets| u64::from_be_bytes(*packets)),
         })
     }
 }
@@ -74,12 +80,15 @@ const NFTA_RT_KEY: u16 = 2;
 /// NFT_RT_TCPMSS
 const TCPMSS: u32 = 3;
 const NFTA_TARGET_NAME: u16 = 1;
+const NFTA_MATCH_NAME: u16 = 1;
 
 const NFTA_COUNTER_PACKETS: u16 = 2;
 const NFTA_LIMIT_RATE: u16 = 1;
 const NFTA_LIMIT_UNIT: u16 = 2;
 const NFTA_LIMIT_TYPE: u16 = 4;
 const NFTA_META_KEY: u16 = 2;
+/// NFT_META_IIFNAME, NFT_META_OIFNAME
+const NAMES: [u32; 2] = [6, 7];
 /// NFT_META_NFPROTO, NFT_META_L4PROTO
 const NFPROTO: u32 = 15;
 const L4PROTO: u32 = 16;
@@ -134,6 +143,8 @@ enum Loaded {
     Protocol,
     /// The first bytes of the header behind that of IP.
     Message,
+    /// The interface by which it came, or leaves.
+    Interface,
     Other,
 }
 
@@ -156,6 +167,8 @@ pub struct FilterRule {
     pub masquerades: bool,
     /// It drops, or lets pass (then false), what routers tell of packets that were too long.
     pub too_big: Option<bool>,
+    /// Interface whose packets it lets pass, whatever they are; empty for those of all bridges, or of all interfaces.
+    pub passes: Option<String>,
     /// Rate of the limiter, if it tells one.
     pub limit: Option<Limit>,
     /// Packets that it has counted behind its limiter.
@@ -179,12 +192,14 @@ impl FilterRule {
             fits_path: false,
             masquerades: false,
             too_big: None,
+            passes: None,
             limit: None,
             counted: None,
             handle: attribute(answer, NFTA_RULE_HANDLE).and_then(wide).unwrap_or(0),
         };
         let (mut value, mut of_path) = (None, false);
         let (mut looks, mut loaded, mut accepts) = (Looks::default(), Loaded::Other, false);
+        let (mut interface, mut named_alone) = (String::new(), true);
         for (_, expression) in attributes(attribute(answer, NFTA_RULE_EXPRESSIONS)?) {
             let data = attribute(expression, NFTA_EXPR_DATA).unwrap_or_default();
             match attribute(expression, NFTA_EXPR_NAME).map(text).unwrap_or_default().as_str() {
@@ -213,6 +228,9 @@ impl FilterRule {
                 "counter" if rule.limits => rule.counted = attribute(data, NFTA_COUNTER_PACKETS).and_then(wide),
                 "counter" | "log" => {}
                 "masq" => rule.masquerades = true,
+                "meta" if attribute(data, NFTA_META_KEY).and_then(number).is_some_and(|key| NAMES.contains(&key)) => {
+                    loaded = Loaded::Interface;
+                }
                 "meta" if attribute(data, NFTA_META_KEY).and_then(number) == Some(L4PROTO) => loaded = Loaded::Protocol,
                 "meta" if attribute(data, NFTA_META_KEY).and_then(number) == Some(NFPROTO) => loaded = Loaded::Family,
                 "payload" => {
@@ -230,13 +248,20 @@ impl FilterRule {
                     let equal = attribute(data, NFTA_CMP_OP).and_then(number) == Some(0);
                     match (loaded, value) {
                         (Loaded::Family, _) => {}
+                        (Loaded::Interface, Some(name)) => {
+                            looks.narrower = true;
+                            if equal { interface = text(name) } else { named_alone = false }
+                        }
                         (Loaded::Protocol, Some([protocol])) if equal => looks.protocol = Some(*protocol),
                         (Loaded::Message, Some([kind])) if equal => looks.kind = Some(*kind),
                         (Loaded::Message, Some([kind, FRAGMENTATION_NEEDED])) if equal => looks.kind = Some(*kind),
-                        _ => looks.narrower = true,
+                        _ => (looks.narrower, named_alone) = (true, false),
                     }
                 }
                 "ct" => looks.wider = true,
+                "match" if attribute(data, NFTA_MATCH_NAME).map(text).as_deref() == Some("physdev") => {
+                    looks.narrower = true
+                }
                 "lookup" if loaded == Loaded::Message => looks.wider = true,
                 "numgen" => (rule.random, loaded) = (true, Loaded::Other),
                 "rt" => of_path |= attribute(data, NFTA_RT_KEY).and_then(number) == Some(TCPMSS),
@@ -255,13 +280,15 @@ impl FilterRule {
                 }
                 // A bit of what was loaded is compared next.
                 "bitwise" => {}
-                _ => looks.narrower = true,
+                _ => (looks.narrower, named_alone) = (true, false),
             }
         }
+        let of_any = looks.protocol.is_none() && !looks.wider && !rule.limits && !rule.random;
+        rule.passes = (accepts && named_alone && of_any).then_some(interface);
         let passes = accepts && (looks.at_too_big() || looks.wider && !looks.narrower) || looks.wider && !rule.drops;
         rule.too_big = if rule.drops && looks.at_too_big() { Some(true) } else { passes.then_some(false) };
         let does = rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path || rule.masquerades;
-        (does || rule.too_big.is_some()).then_some(rule)
+        (does || rule.too_big.is_some() || rule.passes.is_some()).then_some(rule)
     }
 }
 
@@ -300,6 +327,7 @@ mod tests {
             fits_path: false,
             masquerades: false,
             too_big: None,
+            passes: None,
             limit: None,
             counted: None,
             handle: 0,

@@ -1,7 +1,8 @@
 //! Own values of a software interface, by its kind: a VLAN's tag, a bond's mode (IFLA_INFO_DATA); and what a bond or a bridge
 //! says of its member (IFLA_INFO_SLAVE_DATA). Names are iproute2's. Timers that run are not among them.
 
-use crate::netlink::message::{attribute, attributes, half, long, word};
+use crate::netlink::message::{Message, attribute, attributes, half, long, word};
+use linerate_text::unhex;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -58,6 +59,24 @@ impl Details {
     /// Values of a member of an interface of this kind.
     pub(super) fn of_member(kind: &str, data: &[u8]) -> Self {
         Self::of(MEMBERS, kind, data)
+    }
+
+    /// Adds the attributes of an interface of this kind, or of a member of one, whose values stand behind their names, as
+    /// `ip -d link` prints them. An interface has the number that `index` gives for its name.
+    pub(crate) fn printed(
+        to: &mut Message,
+        kind: &str,
+        member: bool,
+        words: &[String],
+        index: impl Fn(&str) -> Option<u32>,
+    ) {
+        let tables = if member { MEMBERS } else { KINDS };
+        for (at, name, form) in tables.iter().filter(|(one, _)| *one == kind).flat_map(|(_, rows)| *rows) {
+            let word = words.iter().position(|one| one == name).and_then(|place| words.get(place + 1));
+            if let Some(bytes) = word.and_then(|word| form.written(word, &index)) {
+                to.attribute(*at, &bytes);
+            }
+        }
     }
 
     fn of(tables: &[(&str, &[Row])], kind: &str, data: &[u8]) -> Self {
@@ -155,6 +174,23 @@ impl Form {
             Self::Host => {
                 let address = Ipv4Addr::from(*value.first_chunk::<4>()?);
                 Detail::Word((!address.is_unspecified()).then(|| address.to_string())?)
+            }
+        })
+    }
+}
+
+impl Form {
+    /// The attribute of a word as iproute2 prints it; none of forms of several words.
+    fn written(self, word: &str, index: impl Fn(&str) -> Option<u32>) -> Option<Vec<u8>> {
+        Some(match self {
+            Self::Number => word.parse::<u32>().ok()?.to_ne_bytes().to_vec(),
+            Self::Link => index(word)?.to_ne_bytes().to_vec(),
+            Self::Truth => vec![u8::from(word == "on" || word == "1")],
+            Self::Words(words) => vec![u8::try_from(words.iter().position(|one| *one == word)?).ok()?],
+            Self::Address => unhex(&word.replace(':', "")).filter(|bytes| !bytes.is_empty())?,
+            Self::Host => word.parse::<Ipv4Addr>().ok()?.octets().to_vec(),
+            Self::Choice(_) | Self::Flags(_) | Self::Flag(_) | Self::Protocol | Self::BridgeId | Self::Targets => {
+                return None;
             }
         })
     }

@@ -107,6 +107,7 @@ fn form(question: Question) -> Form {
         Question::Addresses => Form::Lists(libc::RTM_GETADDR, 8),
         Question::Neighbours => Form::Lists(libc::RTM_GETNEIGH, 12),
         Question::Routes => Form::Lists(libc::RTM_GETROUTE, 12),
+        Question::Policies => Form::Lists(libc::RTM_GETRULE, 12),
         Question::Qdiscs => Form::Lists(libc::RTM_GETQDISC, 20),
         Question::Classes => Form::Classes,
         Question::Filters => Form::Filters,

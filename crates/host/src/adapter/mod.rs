@@ -20,6 +20,7 @@ mod module;
 mod neighbours;
 mod notation;
 mod pause;
+mod policies;
 mod qdiscs;
 mod queues;
 mod recorded;
@@ -58,6 +59,7 @@ pub use neighbours::{Neighbour, neighbours};
 #[doc(hidden)]
 pub use notation::read as recorded_answers;
 pub use pause::{Eee, Fec, Pause};
+pub use policies::{Policy, policies};
 pub use qdiscs::{Filter, Qdisc, filters, least_ceiling, qdiscs};
 pub use queues::{Amount, Rings};
 pub use recorded::Recorded;

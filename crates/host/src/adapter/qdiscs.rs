@@ -12,6 +12,7 @@ const TCA_STATS2: u16 = 7;
 /// TCA_STATS_QUEUE: `struct gnet_stats_queue` with qlen, backlog, drops.
 const STATS_QUEUE: u16 = 3;
 const TCA_TBF_PARMS: u16 = 1;
+const TCA_TBF_RATE64: u16 = 4;
 const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_CEIL64: u16 = 7;
 const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
@@ -36,6 +37,8 @@ pub struct Qdisc {
     pub parent: String,
     /// Rate to which it holds all of it, or each flow, bytes per second.
     pub rate: Option<u64>,
+    /// Bytes that a token bucket lets pass at once.
+    pub burst: Option<u64>,
     /// Packets, or of bfifo bytes, that it holds.
     pub limit: Option<u32>,
     /// Packets that it dropped.
@@ -54,6 +57,12 @@ impl Qdisc {
             "fq" => number(TCA_FQ_FLOW_MAX_RATE),
             _ => None,
         };
+        // In `struct tc_tbf_qopt` the burst is a time at its rate, in ticks of 64 ns (PSCHED_SHIFT).
+        let ticks = attribute(options, TCA_TBF_PARMS).filter(|parameters| kind == "tbf" && parameters.len() >= 36);
+        let wide = attribute(options, TCA_TBF_RATE64).map(|rate| long(rate, 0)).or(rate.map(u64::from));
+        let burst = ticks.zip(wide).map(|(parameters, rate)| {
+            u64::try_from(u128::from(rate) * u128::from(word(parameters, 28)) * 64 / 1_000_000_000).unwrap_or(u64::MAX)
+        });
         let limit = match kind.as_str() {
             "pfifo" | "bfifo" | "pfifo_head_drop" => Some(word(options, 0)).filter(|_| options.len() >= 4),
             "sfq" => Some(word(options, 8)).filter(|_| options.len() >= 12),
@@ -71,7 +80,8 @@ impl Qdisc {
                 parent => format!("{:x}:{:x}", parent >> 16, parent & 0xffff),
             },
             // All ones: without a limit.
-            rate: rate.filter(|rate| *rate != 0 && *rate != u32::MAX).map(u64::from),
+            rate: wide.filter(|rate| *rate != 0 && *rate != u64::from(u32::MAX)),
+            burst,
             limit,
             drops: counted.map_or(0, |counted| word(counted, 8).into()),
         })
@@ -153,6 +163,7 @@ mod tests {
             kind: kind.into(),
             parent: parent.into(),
             rate,
+            burst: None,
             limit,
             drops,
         };

@@ -76,6 +76,8 @@ pub enum Question {
     Neighbours,
     /// RTM_GETROUTE, of all tables.
     Routes,
+    /// RTM_GETRULE: which table is looked up for which packets.
+    Policies,
     /// RTM_GETQDISC, of all interfaces.
     Qdiscs,
     /// RTM_GETTCLASS: classes of an interface's queueing disciplines.
@@ -128,6 +130,7 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Addresses, "netlink/addresses"),
     (Question::Neighbours, "netlink/neighbours"),
     (Question::Routes, "netlink/routes"),
+    (Question::Policies, "netlink/rules"),
     (Question::Qdiscs, "netlink/qdiscs"),
     (Question::Classes, "netlink/classes"),
     (Question::Filters, "netlink/filters"),
@@ -165,6 +168,11 @@ pub trait Source {
     /// # Errors
     /// The reason for which there is no answer.
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>>;
+
+    /// Texts of which nothing was read, by their commands or files.
+    fn untaken(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// The one answer to a question.

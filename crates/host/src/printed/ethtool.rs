@@ -1,9 +1,9 @@
 //! Texts of ethtool(8), each behind its heading; those without one (`-i`, `-S`) are of the interface that a line with the command
-//! names, or the name of the file.
+//! names, or the name of the file. Of a module (`-m`) they become its memory again.
 
 use super::Printed;
 use super::ip::Links;
-use crate::adapter::Question;
+use crate::adapter::{ModulePage, Question};
 use crate::ethtool::bitset;
 use crate::netlink::message::Message;
 
@@ -32,17 +32,25 @@ enum Kind {
     Channels,
     Coalesce,
     Pause,
+    Rss,
+    Fec,
+    Eee,
+    Module,
     Driver,
     Statistics,
 }
 
-const HEADINGS: [(&str, Kind); 6] = [
+const HEADINGS: [(&str, Kind); 10] = [
     ("Settings for ", Kind::Settings),
     ("Features for ", Kind::Features),
     ("Ring parameters for ", Kind::Rings),
     ("Channel parameters for ", Kind::Channels),
     ("Coalesce parameters for ", Kind::Coalesce),
     ("Pause parameters for ", Kind::Pause),
+    ("RX flow hash indirection table for ", Kind::Rss),
+    ("FEC parameters for ", Kind::Fec),
+    ("EEE settings for ", Kind::Eee),
+    ("EEE Settings for ", Kind::Eee),
 ];
 
 /// Interface in a line with the command: `# ethtool -S eth0`, `$ ethtool -i eth0 | head`.
@@ -53,9 +61,12 @@ fn commanded(line: &str) -> Option<&str> {
 }
 
 fn heading(line: &str) -> Option<(Kind, Option<&str>)> {
-    let one = |(text, kind): &(&str, Kind)| Some((*kind, line.strip_prefix(text)?.strip_suffix(':')));
+    // Behind the interface the number of rings may stand.
+    let one =
+        |(text, kind): &(&str, Kind)| Some((*kind, line.strip_prefix(text)?.strip_suffix(':')?.split(" with ").next()));
     match HEADINGS.iter().find_map(one) {
         Some((kind, Some(name))) => Some((kind, Some(name))),
+        _ if line.trim_start().starts_with("Identifier  ") && line.contains(": 0x") => Some((Kind::Module, None)),
         _ if line.starts_with("driver: ") => Some((Kind::Driver, None)),
         _ if line == "NIC statistics:" => Some((Kind::Statistics, None)),
         _ => None,
@@ -75,7 +86,7 @@ pub(super) fn read(host: &mut Printed, links: &mut Links, lines: &[String], file
             continue;
         };
         // Up to an empty line, the next heading, or the next command; the first line of a driver is its own.
-        let from = if kind == Kind::Driver { at } else { at + 1 };
+        let from = if matches!(kind, Kind::Driver | Kind::Module) { at } else { at + 1 };
         let rest = lines[at + 1..].iter();
         let is_end = |line: &String| {
             heading(line.trim_end()).is_some()
@@ -150,11 +161,34 @@ fn block(host: &mut Printed, links: &mut Links, kind: Kind, interface: &str, lin
             let fields = ["driver", "version", "firmware-version", "bus-info", "expansion-rom-version"].map(field);
             message.raw(&[0; 4]);
             fields.iter().for_each(|field| message.raw(field));
+            let driver = value(lines, "driver").unwrap_or_default().to_owned();
+            links.drivers.insert(interface.to_owned(), driver);
             if let Some(bus) = value(lines, "bus-info").filter(|bus| !bus.is_empty()) {
                 links.buses.insert(interface.to_owned(), bus.to_owned());
             }
             Question::Driver
         }
+        Kind::Rss => {
+            // `    8:      0     1     2 …`
+            let rows = lines.iter().filter_map(|line| row(line)).filter(|(first, _)| first.parse::<u32>().is_ok());
+            let table = rows.flat_map(|(_, queues)| queues.split_whitespace()).map_while(|queue| queue.parse().ok());
+            message.attribute(4, &table.flat_map(u32::to_ne_bytes).collect::<Vec<u8>>());
+            Question::Rss
+        }
+        Kind::Fec => {
+            fec(&mut message, lines);
+            Question::Fec
+        }
+        Kind::Eee => {
+            let status = value(lines, "EEE status").unwrap_or_default();
+            if status.is_empty() || status.contains("not supported") {
+                return;
+            }
+            message.attribute(4, &[u8::from(status.ends_with("- active"))]);
+            message.attribute(5, &[u8::from(status.starts_with("enabled"))]);
+            Question::Eee
+        }
+        Kind::Module => return module(host, interface, lines),
         Kind::Statistics => return statistics(host, interface, lines),
     };
     host.add_once(question, interface, message.into_body());
@@ -216,6 +250,109 @@ fn amounts(message: &mut Message, lines: &[String], kind: Kind) {
             let name = name.trim_end_matches(':');
             number(part, name).iter().for_each(|value| message.attribute(kind, &value.to_ne_bytes()));
         }
+    }
+}
+
+/// Codes as link modes' bits.
+const CODES: [(&str, u32); 5] = [("Off", 49), ("None", 49), ("RS", 50), ("BaseR", 51), ("LLRS", 74)];
+
+/// `Configured FEC encodings: Auto RS`, `Active FEC encoding: Off`, and totals with those of lanes behind them.
+fn fec(message: &mut Message, lines: &[String]) {
+    let configured = value(lines, "Supported/Configured FEC encodings").or(value(lines, "Configured FEC encodings"));
+    let configured: Vec<&str> = configured.unwrap_or_default().split_whitespace().collect();
+    let bits: Vec<(&str, bool)> = configured.iter().filter(|one| **one != "Auto").map(|one| (*one, true)).collect();
+    bitset::build(message, 2, &bits);
+    message.attribute(3, &[u8::from(configured.contains(&"Auto"))]);
+    let active = value(lines, "Active FEC encoding").or(value(lines, "Active FEC encodings"));
+    let code = active.and_then(|active| CODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(active)));
+    code.iter().for_each(|(_, code)| message.attribute(4, &code.to_ne_bytes()));
+    let count = |name: &str| value(lines, name).and_then(|text| text.parse::<u64>().ok());
+    message.nest(5 | 0x8000, |stats| {
+        for (name, kind) in [("corrected_blocks", 2), ("uncorrectable_blocks", 3), ("corrected_bits", 4)] {
+            count(name).iter().for_each(|value| stats.attribute(kind, &value.to_ne_bytes()));
+        }
+    });
+}
+
+/// Parts of a module's memory that hold what is measured (SFF-8472, SFF-8636): words in the line, page, place, and the unit.
+const MEASURED: [(&str, bool, usize, &str, f64); 5] = [
+    ("Module temperature  ", true, 96, " degrees C", 256.0),
+    ("Module voltage  ", true, 98, " V", 10_000.0),
+    ("Laser bias current  ", true, 100, " mA", 500.0),
+    ("Laser output power  ", true, 102, " mW", 10_000.0),
+    ("Receiver signal average optical power", true, 104, " mW", 10_000.0),
+];
+/// Flags, of SFP at its second address, and of QSFP by channel: words, place, bit; of later channels in the lower half.
+const FLAGS: [(&str, usize, u8); 6] = [
+    ("Laser output power high alarm", 112, 1),
+    ("Laser output power low alarm", 112, 0),
+    ("Laser rx power high alarm", 113, 7),
+    ("Laser rx power low alarm", 113, 6),
+    ("Laser rx power high warning", 117, 7),
+    ("Laser rx power low warning", 117, 6),
+];
+
+/// The memory of a module, as far as the text tells it.
+fn module(host: &mut Printed, interface: &str, lines: &[String]) {
+    let hex = |text: &str| u8::from_str_radix(text.split_whitespace().next()?.trim_start_matches("0x"), 16).ok();
+    let Some(kind) = value(lines, "Identifier").and_then(hex) else { return };
+    let (mut pages, is_sfp) = ([vec![0_u8; 128], vec![0_u8; 128]], matches!(kind, 0x02 | 0x03 | 0x0b));
+    pages[0][0] = kind;
+    let number = |line: &str, unit: &str| line.split_once(unit)?.0.rsplit([' ', ':']).next()?.parse::<f64>().ok();
+    let put = |page: &mut Vec<u8>, at: usize, value: f64| {
+        // Temperatures are signed.
+        let bits = if value < 0.0 { value as i16 as u16 } else { value as u16 };
+        page[at..at + 2].copy_from_slice(&bits.to_be_bytes());
+    };
+    let mut told = false;
+    for line in lines {
+        let text = line.trim_start();
+        if is_sfp {
+            for (words, second, at, unit, scale) in MEASURED {
+                if let Some(value) = text.strip_prefix(words).and_then(|rest| number(rest, unit)) {
+                    put(&mut pages[usize::from(second)], at, value * scale);
+                    told = true;
+                }
+            }
+            let on = text.ends_with(": On");
+            for (_, at, bit) in FLAGS.iter().filter(|(words, ..)| on && text.starts_with(words)) {
+                pages[1][*at] |= 1 << bit;
+            }
+            for (words, at) in [("Connector  ", 2), ("Option values  ", 64), ("Vendor OUI  ", 37)] {
+                let values = text.strip_prefix(words).and_then(|rest| rest.split_once(": ")).map(|(_, values)| values);
+                let values = values.into_iter().flat_map(|values| values.split([' ', ':'])).map_while(hex);
+                values.take(3).enumerate().for_each(|(i, value)| pages[0][at + i] = value);
+            }
+            for (words, at, most) in [("Vendor name  ", 20, 16), ("Vendor PN  ", 40, 16), ("Vendor SN  ", 68, 16)] {
+                if let Some((_, name)) = text.strip_prefix(words).and_then(|rest| rest.split_once(": ")) {
+                    let name = name.trim().bytes().chain(std::iter::repeat(b' ')).take(most).collect::<Vec<_>>();
+                    pages[0][at..at + most].copy_from_slice(&name);
+                }
+            }
+            continue;
+        }
+        let channel = |words: &str| -> Option<usize> {
+            let digits = text.strip_prefix(words)?.split(')').next()?;
+            digits.parse::<usize>().ok().filter(|channel| (1..=4).contains(channel)).map(|channel| channel - 1)
+        };
+        if let (Some(lane), Some(light)) = (channel("Rcvr signal avg optical power(Channel "), number(text, " mW")) {
+            put(&mut pages[0], 34 + 2 * lane, light * 10_000.0);
+        }
+        if let Some(lane) = channel("Rx power low alarm (Channel ").or(channel("Laser rx power low alarm (Channel "))
+            && text.ends_with(": On")
+        {
+            pages[0][9 + lane / 2] |= if lane % 2 == 0 { 0x40 } else { 0x04 };
+        }
+    }
+    if is_sfp && told {
+        // It measures, in units that need no calibration, and its flags are in use.
+        (pages[0][92], pages[0][93]) = (0x60, 0x80);
+    }
+    for (device, page) in [(0x50, &pages[0]), (0x51, &pages[1])] {
+        let mut message = Message::about(0, 0, &[]);
+        message.attribute(7, page);
+        let range = ModulePage { device, page: 0, offset: 0, length: 128 };
+        host.add_once(Question::Module(range), interface, message.into_body());
     }
 }
 

@@ -21,6 +21,11 @@ fn begins(line: &str) -> Option<&'static str> {
     }
 }
 
+/// True for a line of a FreeBSD host's texts.
+pub(super) fn is_of(line: &str) -> bool {
+    begins(line).is_some() || is_of_mbufs(line)
+}
+
 /// True for a line of `netstat -m`: numbers, of buffers.
 fn is_of_mbufs(line: &str) -> bool {
     line.starts_with(|c: char| c.is_ascii_digit()) && (line.contains("mbuf") || line.contains("clusters"))

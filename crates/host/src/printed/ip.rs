@@ -1,6 +1,7 @@
 //! Texts of ip(8) and tc(8): links with their addresses, routes, neighbours, queueing disciplines.
 
 use super::Printed;
+use crate::adapter::Details;
 use crate::adapter::Question;
 use crate::adapter::link::{COUNTERS, FLAGS, STATES};
 use crate::netlink::message::Message;
@@ -31,10 +32,17 @@ const NUMBERS: [(&str, u16); 12] = [
     ("gso_ipv4_max_size", 63),
     ("gro_ipv4_max_size", 64),
 ];
-/// Of a member of a bridge, those that are on or off.
-const SWITCHES: [(&str, u16); 6] =
-    [("learning", 8), ("flood", 9), ("mcast_flood", 27), ("bcast_flood", 30), ("isolated", 33), ("locked", 39)];
-const BRIDGED: [&str; 5] = ["disabled", "listening", "learning", "forwarding", "blocking"];
+/// Kinds by the driver that `ethtool -i` tells, which `ip` without -d does not.
+const DRIVERS: [(&str, &str); 6] = [
+    ("bridge", "bridge"),
+    ("bonding", "bond"),
+    ("veth", "veth"),
+    ("tun", "tun"),
+    ("vxlan", "vxlan"),
+    ("802.1Q VLAN Support", "vlan"),
+];
+/// Beginnings of names that programs give bridges.
+const BRIDGES: [&str; 7] = ["docker0", "virbr", "vmbr", "lxcbr", "cni0", "cbr0", "br"];
 
 /// A link as its lines tell it.
 #[derive(Default)]
@@ -55,6 +63,8 @@ pub(super) struct Links {
     all: BTreeMap<u32, (String, Link)>,
     /// Addresses of devices on their buses, as `ethtool -i` tells them.
     pub(super) buses: BTreeMap<String, String>,
+    /// Names of drivers, likewise.
+    pub(super) drivers: BTreeMap<String, String>,
     /// Some text has addresses.
     addressed: bool,
 }
@@ -153,8 +163,46 @@ impl Links {
         self.all.iter().find(|(_, (known, _))| known == name).map(|(index, _)| *index)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Numbers and names alone.
+    pub(super) fn names(&self) -> Self {
+        let all = self.all.iter().map(|(index, (name, _))| (*index, (name.clone(), Link::default()))).collect();
+        Self { all, ..Self::default() }
+    }
+
+    /// Kind of a link of which no text with details tells it.
+    fn kind(&self, name: &str, link: &Link) -> Option<String> {
+        let has = |flag: &str| link.flags.iter().any(|one| one == flag);
+        let is_master = self.all.values().any(|(_, one)| behind(&one.words, "master") == Some(name));
+        // A bridge that Docker makes is called by twelve digits.
+        let made = |name: &str| name.len() == 15 && name.bytes().skip(3).all(|b| b.is_ascii_hexdigit());
+        let driver = self.drivers.get(name);
+        let told = driver.and_then(|driver| DRIVERS.iter().find(|(one, _)| one == driver)).map(|(_, kind)| *kind);
+        let guessed = || match link.lower.as_deref() {
+            _ if driver.is_some() || behind(&link.words, "parentdev").is_some() || self.buses.contains_key(name) => {
+                None
+            }
+            Some(lower) if lower.starts_with("if") && self.index(lower).is_none() => Some("veth"),
+            Some(lower) if name.starts_with(&format!("{lower}.")) => Some("vlan"),
+            _ if has("MASTER") => Some("bond"),
+            _ if is_master && BRIDGES.iter().any(|start| name.starts_with(start)) => Some("bridge"),
+            _ if BRIDGES[..6].iter().any(|start| name.starts_with(start)) => Some("bridge"),
+            _ if name.strip_prefix("br-").is_some_and(|_| made(name)) => Some("bridge"),
+            _ => None,
+        };
+        told.or_else(guessed).map(str::to_owned)
+    }
+
     /// Answers about all links and their addresses, and what sysfs shows of them.
-    pub(super) fn answer(&self, host: &mut Printed) {
+    pub(super) fn answer(&mut self, host: &mut Printed) {
+        let kinds: Vec<(u32, String)> = (self.all.iter())
+            .filter(|(_, (_, link))| link.kind.is_none())
+            .filter_map(|(index, (name, link))| Some((*index, self.kind(name, link)?)))
+            .collect();
+        kinds.into_iter().for_each(|(index, kind)| _ = self.all.get_mut(&index).map(|one| one.1.kind = Some(kind)));
         for (index, (name, link)) in &self.all {
             host.add(Question::Link, "", self.link(*index, name, link));
             let at = format!("sys/class/net/{name}");
@@ -220,7 +268,7 @@ impl Links {
         }
         behind(words, "parentdev").iter().for_each(|device| message.text(56, device));
         behind(words, "parentbus").iter().for_each(|bus| message.text(57, bus));
-        message.nest(18 | NESTED, |info| about(info, link));
+        message.nest(18 | NESTED, |info| about(info, link, |name| self.index(name)));
         if !link.counters.is_empty() {
             let row = |name: &&str| link.counters.get(name).copied().unwrap_or(0).to_ne_bytes();
             message.attribute(23, &COUNTERS.iter().map(row).collect::<Vec<_>>().concat());
@@ -229,27 +277,21 @@ impl Links {
     }
 }
 
-/// IFLA_LINKINFO: kind, and what rules know of bridges and their members.
-fn about(info: &mut Message, link: &Link) {
+/// IFLA_LINKINFO: kind, and values of the link and of it as a member.
+fn about(info: &mut Message, link: &Link, index: impl Fn(&str) -> Option<u32> + Copy) {
     let words = &link.words;
-    link.kind.iter().for_each(|kind| info.text(1, kind));
-    if link.kind.as_deref() == Some("bridge") {
-        info.nest(2 | NESTED, |data| {
-            for (word, kind) in [("ageing_time", 4), ("stp_state", 5)] {
-                number::<u32>(words, word).iter().for_each(|value| data.attribute(kind, &value.to_ne_bytes()));
-            }
-        });
+    let own = words.iter().position(|word| word.starts_with("link/")).map_or(&words[..0], |at| &words[at..]);
+    let member = |word: &String| word == "bridge_slave" || word == "bond_slave";
+    if let Some(kind) = &link.kind {
+        info.text(1, kind);
+        let of = own.iter().position(|word| word == kind).map_or(&own[..0], |at| &own[at..]);
+        let end = of.iter().position(member).unwrap_or(of.len());
+        info.nest(2 | NESTED, |data| Details::printed(data, kind, false, &of[..end], index));
     }
-    let Some(at) = words.iter().position(|word| word == "bridge_slave") else { return };
-    let member = &words[at..];
-    info.text(4, "bridge");
-    info.nest(5 | NESTED, |data| {
-        let state = BRIDGED.iter().position(|state| behind(member, "state") == Some(state));
-        state.and_then(|state| u8::try_from(state).ok()).iter().for_each(|state| data.attribute(1, &[*state]));
-        for (word, kind) in SWITCHES {
-            behind(member, word).iter().for_each(|value| data.attribute(kind, &[u8::from(*value == "on")]));
-        }
-    });
+    let Some(at) = words.iter().position(member) else { return };
+    let of = words[at].trim_end_matches("_slave");
+    info.text(4, of);
+    info.nest(5 | NESTED, |data| Details::printed(data, of, true, &words[at..], index));
 }
 
 /// Counters of a line of values, by its line of names: `!` for that of errors.
@@ -328,7 +370,9 @@ pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
         if line.starts_with(char::is_whitespace) || words.len() < 2 {
             continue;
         }
-        if words[0] == "qdisc" {
+        if let (Some(priority), Some(table)) = (words[0].strip_suffix(':'), behind(&words, "lookup")) {
+            policy(priority, &words, table).into_iter().for_each(|one| host.add(Question::Policies, "", one));
+        } else if words[0] == "qdisc" {
             let dropped =
                 lines.get(at).and_then(|line| line.split_once("(dropped ")?.1.split(',').next()?.parse().ok());
             qdisc(links, &words, dropped.unwrap_or(0)).into_iter().for_each(|one| host.add(Question::Qdiscs, "", one));
@@ -344,6 +388,24 @@ pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
             route(host, links, &words, &hops);
         }
     }
+}
+
+/// Number of a routing table, whose name may be one that a file gives it.
+fn number_of_table(name: &str) -> Option<u32> {
+    TABLES.iter().find(|(one, _)| *one == name).map(|(_, number)| *number).or_else(|| name.parse().ok())
+}
+
+/// `32765: from 10.0.2.10 lookup 200`.
+fn policy(priority: &str, words: &[String], table: &str) -> Option<Vec<u8>> {
+    let priority: u32 = priority.parse().ok()?;
+    let from = behind(words, "from").and_then(network);
+    let bits = from.map_or(0, |(_, bits)| bits);
+    let header = [from.map_or(2, |(address, _)| family(address)), 0, bits, 0, 0, 0, 0, 1, 0, 0, 0, 0];
+    let mut message = Message::about(0, 0, &header);
+    from.iter().for_each(|(address, _)| message.attribute(2, &octets(*address)));
+    message.attribute(6, &priority.to_ne_bytes());
+    message.attribute(15, &number_of_table(table)?.to_ne_bytes());
+    Some(message.into_body())
 }
 
 fn neighbour(host: &mut Printed, links: &Links, words: &[String], state: u16) {
@@ -389,11 +451,8 @@ fn route(host: &mut Printed, links: &Links, words: &[String], hops: &[Vec<String
     if index.is_none() && hops.is_empty() && kind < 6 {
         return;
     }
-    let table = behind(rest, "table");
     let usual = if kind == 2 || kind == 3 { 255 } else { 254 };
-    let table = table.map_or(Some(usual), |name| {
-        TABLES.iter().find(|(one, _)| *one == name).map(|(_, number)| *number).or_else(|| name.parse().ok())
-    });
+    let table = behind(rest, "table").map_or(Some(usual), number_of_table);
     let protocol = behind(rest, "proto");
     let protocol = PROTOCOLS.iter().find(|(name, _)| Some(*name) == protocol).map_or(3, |(_, number)| *number);
     let onlink = u32::from(rest.iter().any(|word| word == "onlink")) << 2;
@@ -493,10 +552,34 @@ fn qdisc(links: &Links, words: &[String], dropped: u32) -> Option<Vec<u8>> {
     let limit = limit.and_then(|limit| limit.parse::<u32>().ok()).map(u32::to_ne_bytes);
     match (words[1].as_str(), limit) {
         ("pfifo" | "bfifo", Some(limit)) => message.attribute(2, &limit),
+        ("tbf", _) => message.nest(2 | NESTED, |options| bucket(options, words)),
         ("fq", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(1, &limit)),
         ("fq_codel" | "codel", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(2, &limit)),
         _ => {}
     }
     message.nest(7 | NESTED, |stats| stats.attribute(3, &[0, 0, dropped, 0, 0].map(u32::to_ne_bytes).concat()));
     Some(message.into_body())
+}
+
+/// `struct tc_tbf_qopt` of `rate 5Gbit burst 5Kb`, and its rate alone.
+fn bucket(options: &mut Message, words: &[String]) {
+    let scaled = |text: &str, step: u64| -> Option<u64> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let power = match text[digits.len()..].bytes().next() {
+            Some(b'K') => 1,
+            Some(b'M') => 2,
+            Some(b'G') => 3,
+            Some(b'T') => 4,
+            _ => 0,
+        };
+        digits.parse::<u64>().ok()?.checked_mul(step.pow(power))
+    };
+    let Some(rate) = behind(words, "rate").and_then(|rate| scaled(rate, 1000)).map(|bits| bits / 8) else { return };
+    let burst = behind(words, "burst").and_then(|text| scaled(text.split('/').next()?, 1024)).unwrap_or(0);
+    let ticks = u128::from(burst) * 1_000_000_000 / 64 / u128::from(rate.max(1));
+    let mut parameters = vec![0; 36];
+    parameters[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
+    parameters[28..32].copy_from_slice(&u32::try_from(ticks).unwrap_or(u32::MAX).to_ne_bytes());
+    options.attribute(1, &parameters);
+    options.attribute(4, &rate.to_ne_bytes());
 }

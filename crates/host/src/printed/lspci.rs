@@ -20,10 +20,16 @@ fn behind<'a>(line: &'a str, word: &str) -> Option<&'a str> {
     line.split_once(word)?.1.split([' ', ',', ';']).next()
 }
 
+/// Bits of errors that the link has mended (PCI Express Base Specification, 7.8.4.5).
+const CORRECTED: [(&str, u32); 6] =
+    [("RxErr", 0), ("BadTLP", 6), ("BadDLLP", 7), ("Rollover", 8), ("Timeout", 12), ("AdvNonFatalErr", 13)];
+
 #[derive(Default)]
 struct Function {
     /// Device Control and Link Control.
     controls: [Option<u16>; 2],
+    /// Correctable Error Status of Advanced Error Reporting.
+    corrected: Option<u32>,
 }
 
 pub(super) fn read(host: &mut Printed, lines: &[String]) {
@@ -64,6 +70,10 @@ pub(super) fn read(host: &mut Printed, lines: &[String]) {
         if text.contains("RlxdOrd+") {
             set(&mut function.controls[0], 0x10);
         }
+        if let Some(rest) = text.strip_prefix("CESta:") {
+            let has = |(name, bit): &(&str, u32)| u32::from(rest.contains(&format!("{name}+"))) << bit;
+            function.corrected = Some(CORRECTED.iter().map(has).sum());
+        }
         if let Some(rest) = text.strip_prefix("LnkCtl:") {
             let on = rest.split(';').next().filter(|rest| rest.contains("Enabled")).unwrap_or_default();
             set(&mut function.controls[1], u16::from(on.contains("L0s")) | u16::from(on.contains("L1")) << 1);
@@ -77,6 +87,12 @@ impl Function {
     fn tell(&self, host: &mut Printed, at: &str) {
         let [Some(device), Some(link)] = self.controls else { return };
         let mut space = vec![0_u8; 0x60];
+        if let Some(corrected) = self.corrected {
+            // Behind it the extended capability, whose identifier is 1.
+            space.resize(0x120, 0);
+            space[0x100..0x104].copy_from_slice(&0x1_0001_u32.to_le_bytes());
+            space[0x110..0x114].copy_from_slice(&corrected.to_le_bytes());
+        }
         (space[0x34], space[0x40]) = (0x40, 0x10);
         space[0x48..0x4a].copy_from_slice(&device.to_le_bytes());
         space[0x50..0x52].copy_from_slice(&link.to_le_bytes());

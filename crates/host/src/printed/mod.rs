@@ -1,13 +1,17 @@
 //! A host by what its programs print, as people post it: `ip -d -s link`, `ip addr`, `ip route`, `ip neigh`, `tc -s qdisc`,
-//! `sysctl -a`, `lscpu`, `ethtool` with its options and `lspci -vv`, one behind the other in a file, in the files of a folder, or in those of
-//! a sosreport, whose copies of /proc, /sys and /etc are read, too; and of FreeBSD `ifconfig`, `sysctl -a`, `netstat -m` and `pciconf -lcv`.
+//! `sysctl -a`, `lscpu`, `ethtool` with its options, `lspci -vv`, iptables-save, `nft list ruleset`, dmesg, nstat and files of /proc, one
+//! behind the other in a file, in the files of a folder, or in those of a sosreport, whose copies of /proc, /sys and /etc are read, too; and
+//! of FreeBSD `ifconfig`, `sysctl -a`, `netstat -m` and `pciconf -lcv`.
 //!
-//! The texts become what the kernel would have answered, so that all that reads a host reads this one. What no text tells is absent.
+//! The texts become what the kernel would have answered, so that all that reads a host reads this one. What no text tells is absent,
+//! and a text of which nothing is read is named.
 
 mod ethtool;
+mod filter;
 mod freebsd;
 mod ip;
 mod lspci;
+mod proc;
 
 use crate::absent::{Absent, Part};
 use crate::adapter::{Question, Recorded, Source, Subject};
@@ -23,7 +27,43 @@ const MOST: usize = 4096;
 const DEEPEST: usize = 4;
 /// Folder of a sosreport's outputs of programs, and the programs whose output is read.
 const OUTPUTS: &str = "sos_commands";
-const PROGRAMS: [&str; 6] = ["ethtool_", "ip_", "tc_", "sysctl_", "lspci_", "lscpu"];
+const PROGRAMS: [&str; 13] = [
+    "ethtool_",
+    "ip_",
+    "tc_",
+    "sysctl_",
+    "lspci_",
+    "lscpu",
+    "dmesg",
+    "nstat_",
+    "netstat_",
+    "ss_",
+    "iptables",
+    "ip6tables",
+    "nft_",
+];
+/// Words with which a command begins where the prompt is no more than `#`, as comments do, too.
+const COMMANDS: [&str; 19] = [
+    "ip",
+    "tc",
+    "ethtool",
+    "sysctl",
+    "lspci",
+    "lscpu",
+    "dmesg",
+    "nstat",
+    "netstat",
+    "ss",
+    "iptables-save",
+    "ip6tables-save",
+    "nft",
+    "cat",
+    "sudo",
+    "ifconfig",
+    "uname",
+    "grep",
+    "for",
+];
 
 /// A host by its texts, as a source.
 #[derive(Default)]
@@ -35,12 +75,15 @@ pub struct Printed {
     devices: BTreeMap<String, String>,
     /// Copies of files, of a sosreport.
     copies: Option<Recorded>,
+    /// Commands, or files, of whose text nothing was read.
+    untaken: Vec<String>,
 }
 
 /// A text, and the interface that its file's name tells.
 struct Text {
     text: String,
-    interface: Option<String>,
+    /// Name of its file.
+    file: String,
 }
 
 impl Printed {
@@ -66,7 +109,7 @@ impl Printed {
                 ));
             }
             let text = String::from_utf8_lossy(&fs::read(&path)?).into_owned();
-            texts.push(Text { text, interface: named(&name) });
+            texts.push(Text { text, file: name });
         }
         let copies = if sos { Some(Recorded::open(at)?) } else { None };
         let host = Self { copies, ..Self::of(&texts) };
@@ -78,22 +121,26 @@ impl Printed {
     fn of(texts: &[Text]) -> Self {
         let mut host = Self::default();
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-        let all: Vec<(Vec<String>, Option<&str>)> =
-            texts.iter().map(|one| (lines(&one.text), one.interface.as_deref())).collect();
+        let all: Vec<(Vec<String>, &str)> = texts.iter().map(|one| (lines(&one.text), one.file.as_str())).collect();
         let mut links = ip::Links::default();
         all.iter().for_each(|(lines, _)| links.read(lines));
         // Routes and neighbours name interfaces, which have numbers by then.
-        for (lines, _) in &all {
-            ip::lists(&mut host, &links, lines);
-            sysctls(&mut host, lines);
-        }
-        for (lines, interface) in &all {
-            ethtool::read(&mut host, &mut links, lines, *interface);
-        }
+        all.iter().for_each(|(lines, file)| host.take(&mut links, lines, file));
         links.answer(&mut host);
-        all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
         freebsd::read(&mut host, all.iter().flat_map(|(lines, _)| lines.iter().map(String::as_str)));
+        let mut names = links.names();
+        host.untaken = all.iter().flat_map(|(lines, file)| left(&mut names, lines, file)).collect();
         host
+    }
+
+    /// Reads all of a text but links.
+    fn take(&mut self, links: &mut ip::Links, lines: &[String], file: &str) {
+        ip::lists(self, links, lines);
+        sysctls(self, lines);
+        ethtool::read(self, links, lines, named(file).as_deref());
+        filter::read(self, lines);
+        proc::read(self, lines, file);
+        lspci::read(self, lines);
     }
 
     fn add(&mut self, question: Question, interface: &str, answer: Vec<u8>) {
@@ -157,10 +204,47 @@ fn named(file: &str) -> Option<String> {
     Some(rest.trim_end_matches(".txt").to_owned()).filter(|name| !name.is_empty())
 }
 
+/// Command of a line with a prompt: `[root@a ~]# ip rule`, `b@a:~$ sudo ip rule`, `$ ip rule`.
+fn command(line: &str) -> Option<&str> {
+    let of = |end: &str| line.split_once(end).map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty());
+    let (first, rest) = line.split_once(' ')?;
+    match first {
+        _ if line.starts_with('[') && first.contains('@') => of("]# ").or_else(|| of("]$ ")),
+        _ if first.contains('@') && first.contains(':') && first.ends_with(['#', '$']) => Some(rest.trim()),
+        "$" => Some(rest.trim()),
+        "#" => Some(rest.trim()).filter(|rest| COMMANDS.contains(&rest.split_whitespace().next().unwrap_or_default())),
+        _ => None,
+    }
+}
+
+/// Commands, or the file, behind which a text stands of which nothing is read.
+fn left(links: &mut ip::Links, lines: &[String], file: &str) -> Vec<String> {
+    let starts = || lines.iter().enumerate().filter(|(_, line)| command(line).is_some()).map(|(at, _)| at);
+    let ends = starts().chain([lines.len()]);
+    let blocks = std::iter::once(0).chain(starts()).zip(ends).map(|(from, to)| &lines[from..to]);
+    let mut is_left = |block: &&[String]| {
+        let body = if block.first().is_some_and(|line| command(line).is_some()) { &block[1..] } else { block };
+        if body.iter().all(|line| line.trim().is_empty()) {
+            return false;
+        }
+        let (mut alone, mut own) = (Printed::default(), ip::Links::default());
+        own.read(body);
+        alone.take(links, block, file);
+        let is_freebsd = body.iter().any(|line| freebsd::is_of(line));
+        alone.files.is_empty() && alone.answers.is_empty() && own.is_empty() && !is_freebsd
+    };
+    let name = |block: &[String]| block.first().and_then(|line| command(line)).unwrap_or(file).to_owned();
+    blocks.filter(|block| is_left(block)).map(name).filter(|name| !name.is_empty()).collect()
+}
+
 /// Variables as files: `net.ipv4.conf.eth0/5.forwarding = 0`; and the processors that lscpu(1) tells.
 fn sysctls(host: &mut Printed, lines: &[String]) {
     if let Some(list) = lines.iter().find_map(|line| line.trim_start().strip_prefix("On-line CPU(s) list:")) {
         host.write("sys/devices/system/cpu/online", list.trim());
+    }
+    // As /proc/cpuinfo has it.
+    if lines.iter().any(|line| line.trim_start().starts_with("Hypervisor vendor:")) {
+        host.write("proc/cpuinfo", "flags\t\t: hypervisor");
     }
     for line in lines.iter().filter_map(|line| line.trim_start().strip_prefix("NUMA node")) {
         if let Some((number, list)) = line.split_once(" CPU(s):") {
@@ -211,6 +295,10 @@ impl Source for Printed {
             (None, Some(copies)) => copies.real(path),
             (None, None) => Err(io::Error::new(ErrorKind::NotFound, "no text tells it")),
         }
+    }
+
+    fn untaken(&self) -> Vec<String> {
+        self.untaken.clone()
     }
 
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {

@@ -2,8 +2,8 @@
 
 use linerate_host::Absent;
 use linerate_host::adapter::{
-    Address, Filter, FilterChain, FilterRule, Interface, Neighbour, Qdisc, Route, Source, Subject, addresses, chains,
-    filter_rules, filters, least_ceiling, neighbours, qdiscs, routes,
+    Address, Filter, FilterChain, FilterRule, Interface, Neighbour, Policy, Qdisc, Route, Source, Subject, addresses,
+    chains, filter_rules, filters, least_ceiling, neighbours, policies, qdiscs, routes,
 };
 use std::collections::BTreeMap;
 
@@ -14,6 +14,8 @@ pub(super) struct Network {
     pub(super) addresses: Part<Vec<Address>>,
     pub(super) neighbours: Part<Vec<Neighbour>>,
     pub(super) routes: Part<Vec<Route>>,
+    /// Rules that say which table of routes is looked up.
+    pub(super) policies: Part<Vec<Policy>>,
     pub(super) qdiscs: Part<Vec<Qdisc>>,
     /// Filters of traffic control, by the interface.
     pub(super) filters: BTreeMap<u32, Part<Vec<Filter>>>,
@@ -31,6 +33,7 @@ pub(super) static NOTHING: Network = Network {
     addresses: Ok(Vec::new()),
     neighbours: Ok(Vec::new()),
     routes: Ok(Vec::new()),
+    policies: Ok(Vec::new()),
     qdiscs: Ok(Vec::new()),
     filters: BTreeMap::new(),
     ceilings: BTreeMap::new(),
@@ -59,6 +62,7 @@ impl Network {
             addresses: addresses(source),
             neighbours: neighbours(source),
             routes: routes(source),
+            policies: policies(source),
             qdiscs: qdiscs(source),
             chains: chains(source),
             filter_rules: filter_rules(source),

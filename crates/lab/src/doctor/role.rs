@@ -12,6 +12,7 @@ pub enum Role {
     Hypervisor,
     Router,
     Hardened,
+    LowLatency,
 }
 
 /// Rules that find what is usual for a role; at interfaces of software only with `true`.
@@ -22,6 +23,10 @@ const USUAL: &[(Role, &str, bool)] = &[
     (Role::Router, "shaped", false),
     // Time-stamps tell how long a machine has run.
     (Role::Hardened, "tcp-options", false),
+    // Each frame at once, and no core but for its program.
+    (Role::LowLatency, "gro", false),
+    (Role::LowLatency, "one-queue", false),
+    (Role::LowLatency, "irqs-on-one-core", false),
 ];
 
 /// Programs of a role: beginnings of their names.
@@ -42,11 +47,12 @@ const HARDENED: [(&str, u64); 3] = [
 ];
 
 impl Role {
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("container-node", Self::ContainerNode),
         ("hypervisor", Self::Hypervisor),
         ("router", Self::Router),
         ("hardened", Self::Hardened),
+        ("low-latency", Self::LowLatency),
     ];
 
     fn word(self) -> &'static str {
@@ -80,6 +86,7 @@ pub(super) fn roles(view: &View<'_>, named: &[Role]) -> Vec<(Role, Evidence)> {
         let value = "it forwards between cards with routes of their own".to_owned();
         all.push((Role::Router, of(value, "sysctl net.ipv4.ip_forward; ip route".to_owned())));
     }
+    all.extend(low_latency(view).map(|evidence| (Role::LowLatency, evidence)));
     if HARDENED.iter().all(|(name, value)| view.sysctl_number(name) == Ok(*value)) {
         let value = HARDENED.map(|(name, value)| format!("{name} = {value}")).join(", ");
         all.push((Role::Hardened, of(value, format!("sysctl {}", HARDENED.map(|(name, _)| name).join(" ")))));
@@ -87,18 +94,61 @@ pub(super) fn roles(view: &View<'_>, named: &[Role]) -> Vec<(Role, Evidence)> {
     all
 }
 
-/// A finding as a note without changes, if it is usual for a role of the host.
+/// Profiles of tuned(8) that trade rate for latency.
+const PROFILES: [&str; 3] = ["network-latency", "realtime", "cpu-partitioning"];
+
+/// What shows that a host is set up for latency: a profile, or processors that are kept for single programs without a tick.
+fn low_latency(view: &View<'_>) -> Option<Evidence> {
+    let profile = view.file("etc/tuned/active_profile").ok().filter(|profile| PROFILES.contains(&profile.as_str()));
+    if let Some(profile) = profile {
+        return Some(Evidence { value: format!("profile {profile}"), read: "tuned-adm active".to_owned() });
+    }
+    let line = view.file("proc/cmdline").ok()?;
+    let words = ["isolcpus=", "nohz_full="].map(|start| line.split_whitespace().find(|word| word.starts_with(start)));
+    let [Some(isolated), Some(tickless)] = words else { return None };
+    Some(Evidence { value: format!("{isolated} {tickless}"), read: "/proc/cmdline".to_owned() })
+}
+
+/// Rules that find what is meant at a port that only captures: frames are to be seen as they came, in their order.
+const CAPTURED: [&str; 10] = [
+    "gro",
+    "gso",
+    "tso",
+    "scatter-gather",
+    "rx-checksum",
+    "tx-checksum",
+    "vlan-offload",
+    "feature-refused",
+    "one-queue",
+    "super-frames",
+];
+
+/// What shows that a port only captures: it takes frames for all, and nothing is reached by it.
+fn captures(view: &View<'_>) -> Option<Evidence> {
+    let interface = view.interface();
+    let local = |ip: std::net::IpAddr| matches!(ip, std::net::IpAddr::V6(v6) if v6.is_unicast_link_local());
+    let takes_all = view.has_flag("PROMISC") || interface.promiscuity.is_some_and(|users| users > 0);
+    let is_below = view.interfaces.iter().any(|one| one.lower == Some(interface.index) && !one.lower_elsewhere);
+    let unused = view.addresses().is_ok_and(|own| own.iter().all(|one| local(one.address)));
+    let value = "it receives frames for all, has no address and nothing above it, as a port that captures".to_owned();
+    (takes_all && unused && !is_below && interface.master.is_none() && view.is_hardware())
+        .then(|| Evidence { value, read: format!("ip -d addr show dev {}", view.typed()) })
+}
+
+/// A finding as a note without changes, if it is usual for a role of the host, or of the interface.
 pub(super) fn respected(mut finding: Finding, rule: &str, view: &View<'_>) -> Finding {
     let usual = |role: Role| {
         USUAL.iter().any(|(of, name, software)| (*of, *name) == (role, rule) && !(*software && view.is_hardware()))
     };
-    let Some((_, evidence)) = view.roles.iter().find(|(role, _)| usual(*role)) else { return finding };
+    let of_port = || captures(view).filter(|_| CAPTURED.contains(&rule));
+    let of_host = view.roles.iter().find(|(role, _)| usual(*role)).map(|(_, evidence)| evidence.clone());
+    let Some(evidence) = of_host.or_else(of_port) else { return finding };
     if finding.severity > Severity::Note {
         finding.severity = Severity::Note;
         finding.fix.clear();
         let meant = |mend: String| if mend.starts_with(MEANT) { mend } else { format!("{MEANT}{mend}") };
         finding.mend = finding.mend.map(meant);
-        finding.evidence.push(evidence.clone());
+        finding.evidence.push(evidence);
     }
     finding
 }

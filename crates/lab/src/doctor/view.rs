@@ -1,7 +1,7 @@
 //! Values for rules: an interface and its counters, read twice, and files of the machine.
 
 use super::finding::{Evidence, Finding, Load, Severity};
-use super::intent::TUNNELS;
+use super::intent::{MEANT, TUNNELS};
 use super::network::{NOTHING, Network};
 use super::peer::Probed;
 use super::role::Role;
@@ -49,9 +49,20 @@ pub(super) struct Counted {
     pub(super) more: u64,
 }
 
-/// Least losses that are a share, and frames of which one is.
+/// Least losses that are a share, and frames of which one is; of damaged frames, of which a link has one in 10^8 at most.
 const ENOUGH: u64 = 100;
 const SHARE: u64 = 1000;
+const DAMAGED: [u64; 2] = [1000, 1_000_000];
+/// Offloads, and those without which the kernel keeps them off (netdev_fix_features).
+const NEEDS: &[(&str, &[&str])] = &[
+    ("tx-scatter-gather", SUMS),
+    ("tx-generic-segmentation", &["tx-scatter-gather"]),
+    ("tx-tcp-segmentation", &["tx-scatter-gather"]),
+];
+const SUMS: &[&str] = &["tx-checksum-ip-generic", "tx-checksum-ipv4"];
+/// Drivers that leave these offloads off by themselves, as some of their chips hang with them.
+const CAREFUL: (&[&str], &[&str]) =
+    (&["r8169"], &["tx-scatter-gather", "tx-tcp-segmentation", "tx-generic-segmentation", "tx-checksum-ip-generic"]);
 
 /// True if so few of what passed meanwhile were lost that nothing is wrong: at the bit error rate that IEEE 802.3 allows, 10^-12, one
 /// in 8 * 10^7 of the longest frames is damaged.
@@ -235,9 +246,43 @@ impl<'a> View<'a> {
         Ok(have(&self.adapter.features)?.0.get(name).copied())
     }
 
-    /// A feature that is off and could be on.
+    /// A feature that is off and could be on: what it needs is not off for good.
     pub(super) fn is_needlessly_off(&self, name: &str) -> Result<bool, String> {
-        Ok(self.feature(name)?.is_some_and(|feature| !feature.active && feature.changeable))
+        Ok(self.feature(name)?.is_some_and(|feature| !feature.active && feature.changeable)
+            && self.could_be_on(name)?)
+    }
+
+    /// True unless the adapter has none of what a feature needs.
+    pub(super) fn could_be_on(&self, name: &str) -> Result<bool, String> {
+        let all = have(&self.adapter.features)?;
+        let Some((_, needs)) = NEEDS.iter().find(|(one, _)| *one == name) else { return Ok(true) };
+        let told: Vec<_> = needs.iter().filter_map(|need| Some((*need, all.0.get(*need)?))).collect();
+        let can =
+            |(need, one): &(&str, &Feature)| one.active || one.changeable && self.could_be_on(need).unwrap_or(true);
+        Ok(told.is_empty() || told.iter().any(can))
+    }
+
+    /// Name of the driver, if it is told.
+    pub(super) fn driver(&self) -> Option<&str> {
+        let device = self.adapter.device.as_ref().ok().and_then(|device| device.driver.as_deref().ok());
+        device.or_else(|| self.adapter.driver.as_ref().ok()?.name.as_deref())
+    }
+
+    /// True for an interface of mac80211, which has queues of its own.
+    pub(super) fn is_wireless(&self, name: &str) -> bool {
+        name.starts_with("wl") || self.names(&format!("sys/class/net/{name}")).iter().any(|one| one == "phy80211")
+    }
+
+    /// True if the machine is a virtual one.
+    pub(super) fn is_guest(&self) -> bool {
+        let flags = self.file("proc/cpuinfo").unwrap_or_default();
+        flags.lines().any(|line| line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "hypervisor"))
+    }
+
+    /// Lines of the kernel's log that have all of these words in them.
+    pub(super) fn logged(&self, words: &[&str]) -> Vec<String> {
+        let text = self.file("var/log/dmesg").unwrap_or_default();
+        text.lines().filter(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned).collect()
     }
 
     /// A warning, or a note about an interface whose offloads the program at its other end chooses (TUNSETOFFLOAD).
@@ -257,6 +302,17 @@ impl<'a> View<'a> {
                 .seen(format!("{feature} off"), format!("ethtool -k {typed}"))
                 .mend("let that program offer it (TUNSETOFFLOAD, and IFF_VNET_HDR)")
                 .gain(gain)
+                .alone();
+        }
+        if self.driver().is_some_and(|driver| CAREFUL.0.contains(&driver)) && CAREFUL.1.contains(&feature) {
+            return Finding::new(Severity::Note, format!("{feature} is off, as its driver leaves it by itself"))
+                .seen(
+                    format!("{feature} off, driver {}", self.driver().unwrap_or_default()),
+                    format!("ethtool -k {typed}"),
+                )
+                .mend(format!(
+                    "{MEANT}ethtool -K {typed} {short} on, with a console at hand: some of its chips hang with it"
+                ))
                 .alone();
         }
         Finding::new(Severity::Warning, format!("{feature} is off, and can be switched on"))
@@ -317,9 +373,14 @@ impl<'a> View<'a> {
         // Frames of protocols that nobody speaks, and what is usual on a shared link; software drops by itself what it has no use for.
         let other = one.name == "rx_dropped" || one.name.to_ascii_lowercase().contains("collision");
         let of = if one.name.starts_with("tx") { "tx_packets" } else { "rx_packets" };
-        let passed = after.groups.iter().filter_map(|group| group.rows.get(of)).max().filter(|passed| *passed > 0)?;
-        let counts = before == after && !other && self.interface().kind.is_none() && one.value >= ENOUGH;
-        (counts && one.value.saturating_mul(SHARE) >= passed).then(|| one.value as f64 / passed as f64)
+        let all = || after.groups.iter().filter_map(|group| Some((group.name.as_str(), group.rows.get(of)?)));
+        let link = all().find(|(name, passed)| *name == "link" && *passed > 0).map(|(_, passed)| passed);
+        let passed = link.or_else(|| all().map(|(_, passed)| passed).max()).filter(|passed| *passed > 0)?;
+        let name = one.name.to_ascii_lowercase();
+        let is_damage = name.contains("crc") || name.contains("framecheck") || name.contains("symbol");
+        let [least, share] = if is_damage { DAMAGED } else { [ENOUGH, SHARE] };
+        let counts = before == after && !other && self.interface().kind.is_none() && one.value >= least;
+        (counts && one.value.saturating_mul(share) >= passed).then(|| one.value as f64 / passed as f64)
     }
 
     /// A finding about counters that ought to be zero: a warning if they grow by more than `few` and more than is usual, or are a
@@ -334,7 +395,8 @@ impl<'a> View<'a> {
         let severity = if grows || share > 0.0 { Severity::Warning } else { Severity::Note };
         let when = match grows {
             true => " now".to_owned(),
-            false if share > 0.0 => format!(": {:.1} of 100 frames since the interface was made", 100.0 * share),
+            false if share >= 0.001 => format!(": {:.1} of 100 frames since the interface was made", 100.0 * share),
+            false if share > 0.0 => format!(": {:.1} of a million frames since the interface was made", 1e6 * share),
             false => " since the interface was made".to_owned(),
         };
         let first = Finding::new(severity, format!("{what}{when}"));
@@ -396,6 +458,18 @@ impl<'a> View<'a> {
     /// Processors that are online.
     pub(super) fn online(&self) -> Result<BTreeSet<u32>, String> {
         self.file("sys/devices/system/cpu/online").map(|list| processors(&list))
+    }
+
+    /// Processors that are not kept for single programs (isolcpus).
+    pub(super) fn shared(&self) -> Result<BTreeSet<u32>, String> {
+        let told = self.file("sys/devices/system/cpu/isolated").or_else(|_| {
+            let line = self.file("proc/cmdline")?;
+            let word = line.split_whitespace().find_map(|word| word.strip_prefix("isolcpus="));
+            word.map(str::to_owned).ok_or_else(String::new)
+        });
+        let (online, isolated) = (self.online()?, processors(&told.unwrap_or_default()));
+        let shared: BTreeSet<u32> = online.difference(&isolated).copied().collect();
+        Ok(if shared.is_empty() { online } else { shared })
     }
 
     /// True if a link that is looked at has so many Mb/s.

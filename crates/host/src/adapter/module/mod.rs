@@ -42,6 +42,9 @@ pub struct Module {
     /// Supply voltage, in volts.
     pub voltage: Option<f64>,
     pub lanes: Vec<Lane>,
+    /// Alarms that it raises about light.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub alarms: Vec<String>,
     /// Reason for which a part of it is not known.
     pub note: Option<String>,
 }

@@ -64,6 +64,12 @@ pub(super) fn parse(lower: &[u8], upper: &[u8]) -> Module {
         temperature: degrees(lower, 22).filter(|degrees| *degrees != 0.0 || !flat),
         voltage: volts(lower, 26),
         lanes: lanes(lower, 4, [50, 42, 34], 2.0),
+        // Two lanes to a byte.
+        alarms: if (9..=10).any(|at| byte(lower, at).is_some_and(|flags| flags & 0x44 != 0)) {
+            vec!["rx power low".to_owned()]
+        } else {
+            Vec::new()
+        },
         ..Module::default()
     }
 }

@@ -16,6 +16,9 @@ const ETHERNET: &[(u8, &str)] = &[
     (0x02, "1000BASE-LX"),
     (0x01, "1000BASE-SX"),
 ];
+/// Alarms about the light that is sent, and that is received.
+const SENT: &[(u8, &str)] = &[(0x02, "tx power high"), (0x01, "tx power low")];
+const RECEIVED: &[(u8, &str)] = &[(0x80, "rx power high"), (0x40, "rx power low")];
 const CABLES: &[(u8, &str)] = &[(0x08, "Active Cable"), (0x04, "Passive Cable")];
 
 /// True if it measures temperature, voltage and light, and says so at its second address.
@@ -65,6 +68,13 @@ pub(super) fn parse(page: &[u8], measured: &[u8]) -> Module {
         temperature: degrees(known, 96),
         voltage: volts(known, 98),
         lanes: lanes(known, 1, [102, 100, 104], 2.0),
+        // Flags are an option.
+        alarms: match byte(page, 93) {
+            Some(options) if options & 0x80 != 0 => {
+                [bits(byte(measured, 112), SENT), bits(byte(measured, 113), RECEIVED)].concat()
+            }
+            _ => Vec::new(),
+        },
         note: (!measured.is_empty() && !calibrated).then(|| "its measurements need calibration by the host".to_owned()),
         ..Module::default()
     }

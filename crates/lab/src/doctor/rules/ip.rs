@@ -1,6 +1,7 @@
 //! Addresses, packets and their longest.
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
+use crate::doctor::intent::MEANT;
 use crate::doctor::protocols::{Grown, ipsec_counter, ipv6_counter, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have, is_tunnel, is_usual};
@@ -105,6 +106,10 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
         IpAddr::V4(_) => true,
         IpAddr::V6(v6) => !v6.is_unicast_link_local(),
     };
+    // A routing domain is not a link.
+    if inside.kind.as_deref() == Some("vrf") {
+        return healthy();
+    }
     // What is below the other one carries its packets, and forwards none.
     let stacked = |one: &Interface, other: &Interface| {
         one.lower == Some(other.index) && !one.lower_elsewhere && one.kind.as_deref() != Some("veth")
@@ -124,6 +129,10 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     if rules.iter().any(|rule| rule.fits_path || rule.segment.is_some_and(fits)) {
         return healthy();
     }
+    let clamped = match &view.network.filter_rules {
+        Err(absent) if absent.errno.is_none() => "whether a rule has segments fit the path is not told",
+        _ => "no rule has segments fit the path",
+    };
     let (name, typed) = (&out.name, view.typed());
     let which = if inside.kind.as_deref() == Some("bridge") { ", and of all that is attached to it" } else { "" };
     // Packets that were to be forwarded and were too long.
@@ -140,7 +149,7 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     first
         .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
         .seen(format!("mtu {least}"), format!("ip link show dev {}", word(name)))
-        .seen("no rule has segments fit the path", "nft list ruleset")
+        .seen(clamped, "nft list ruleset, iptables-save")
         .mend(format!(
             "ip link set dev {typed} mtu {least}{which}; or have segments of TCP fit: \
          nft add rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu"
@@ -174,6 +183,9 @@ fn mtu_small(view: &View<'_>) -> Found {
         .seen(format!("mtu {mtu}"), format!("ip link show dev {typed}"))
         .mend(match view.is_tunnel() {
             true => format!("ip link set dev {typed} mtu N, what its lower interface has room for"),
+            false if severity == Severity::Note => format!(
+                "{MEANT}ip link set dev {typed} mtu 1500; where the network below has tunnels (clouds, overlays), 1450 or so is its most"
+            ),
             false => format!("ip link set dev {typed} mtu 1500, if the path takes it"),
         })
         .alone()

@@ -47,6 +47,10 @@ pub(super) const RULES: &[Rule] = &[
         look: Look::Losses(
             &[
                 "rx_crc_errors",
+                "rx_crc_errors_phy",
+                "rx_symbol_err_phy",
+                "port.rx_crc_errors",
+                "rx_fcs_errors",
                 "rx_frame_errors",
                 "FrameCheckSequenceErrors",
                 "AlignmentErrors",
@@ -85,13 +89,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "pause frames",
         means: "the receiver of them is slower than the sender, which is stopped: all its traffic waits, not only the fast flow",
         published: "IEEE 802.3, annex 31B; ethtool(8), -a",
-        look: Look::Losses(
-            PAUSES,
-            // Of 3.4 ms at most each at 10 Gb/s.
-            5,
-            "pause frames flow",
-            "find the slower end: more queues, larger rings there; or switch pause off at both ends (ethtool -A)",
-        ),
+        look: Look::Custom(pause_frames),
         ..INTERFACE
     },
     Rule {
@@ -144,6 +142,10 @@ const PAUSES: &[&str] = &[
     "link_xoff_tx",
     "port.link_xoff_rx",
     "port.link_xoff_tx",
+];
+
+/// Those of single priorities (IEEE 802.1Qbb).
+const PRIORITIES: &[&str] = &[
     "rx_prio0_pause",
     "rx_prio1_pause",
     "rx_prio2_pause",
@@ -219,6 +221,21 @@ fn is_spare(view: &View<'_>) -> bool {
         && view.routes().is_ok_and(|routes| routes.iter().any(leads_out))
 }
 
+fn pause_frames(view: &View<'_>) -> Found {
+    // Of 3.4 ms at most each at 10 Gb/s.
+    let few = 5;
+    let slower = "find the slower end: more queues, larger rings there";
+    let all = view
+        .losses(PAUSES, few, "pause frames flow")
+        .map(|one| one.mend(format!("{slower}; or switch pause off at both ends (ethtool -A)")));
+    // Without loss on purpose: to switch that off would lose frames.
+    let single = || {
+        let one = view.losses(PRIORITIES, few, "pause frames of single priorities flow")?;
+        Some(one.mend(format!("{slower}; what is paused there was chosen to lose nothing (PFC)")))
+    };
+    Ok(all.or_else(single).into_iter().collect())
+}
+
 fn interface_down(view: &View<'_>) -> Found {
     if view.is_up() || view.interface().name == "lo" || view.interface().kind.as_deref() == Some("ifb") {
         return healthy();
@@ -273,6 +290,8 @@ fn link_speed(view: &View<'_>) -> Found {
             let pairs = if copper { format!(": {most}BASE-T takes all four pairs of it") } else { String::new() };
             (Severity::Warning, format!("another cable{pairs}; then another port of the partner"))
         }
+        // A guest has what its host gives it.
+        _ if view.is_guest() => return healthy(),
         _ => (Severity::Note, format!("a partner, cable and module of {most} Mb/s")),
     };
     Finding::new(severity, format!("the link has {now} Mb/s, the adapter {most}"))

@@ -225,6 +225,14 @@ fn feature_refused(view: &View<'_>) -> Found {
     let segments = refused.iter().any(|feature| feature.contains("segmentation"));
     let sums = features.0.iter().any(|(feature, one)| feature.starts_with("tx-checksum-ip") && one.active);
     let (needs, severity, why, mend) = match (segments, sums, on("tx-scatter-gather")) {
+        // The adapter has none of what they need.
+        (true, ..)
+            if !["tx-tcp-segmentation", "tx-generic-segmentation"]
+                .iter()
+                .any(|one| view.could_be_on(one) == Ok(true)) =>
+        {
+            return healthy();
+        }
         (true, false, _) => (
             Some("tx-checksum-ip-generic"),
             view.graver_than_program(),

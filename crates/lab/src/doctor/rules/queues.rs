@@ -124,12 +124,29 @@ fn ring_rx(view: &View<'_>) -> Found {
         "rx_out_of_buffer",
         "rx-alloc-fail",
         "rx-hw-drop-overruns",
+        "rx_discards_phy",
+        "rx_no_dma_resources",
+        "port.rx_discards",
+        "rx_discards",
+        "alloc_rx_buff_failed",
+        "rx_alloc_failed",
+        "rx_buff_alloc_err",
     ];
     let what = "received frames are lost for want of room";
-    // Among what the kernel drops are frames of protocols that nobody here speaks, as switches send them (STP, LLDP).
-    let found = [view.losses(&["rx_dropped"], 10, what), view.losses(&names, 0, what)];
-    let Some(finding) = found.into_iter().flatten().max_by_key(|one| one.severity) else { return healthy() };
     let (name, typed) = (view.name(), view.typed());
+    let Some(mut finding) = view.losses(&names, 0, what) else {
+        // What the kernel drops behind the ring are frames of protocols that nobody here speaks (STP, LLDP), or for the idle member
+        // of a bond; no ring has room for those.
+        let Some(finding) = view.losses(&["rx_dropped"], 10, "received frames are dropped behind the ring") else {
+            return healthy();
+        };
+        return finding
+            .meaning(
+                "the stack has no use for them, or no memory or time: frames that nobody here speaks, or real loss",
+            )
+            .mend(format!("see which: tcpdump -e -n -i {typed} not ip and not ip6 and not arp; 'nstat -az', backlog"))
+            .alone();
+    };
     let ring = view
         .adapter
         .rings
@@ -138,11 +155,18 @@ fn ring_rx(view: &View<'_>) -> Found {
         .and_then(|rings| amount(&rings.sizes, "rx"))
         .and_then(|rx| Some((rx.now?, rx.most?)));
     match ring {
-        Some((now, most)) if now < most => finding
-            .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {typed}"))
-            .mend(format!("ethtool -G {typed} rx {most}"))
-            .sets(name, "ring-rx", Value::Number(most))
-            .gain("bursts of that many frames are held"),
+        Some((now, most)) if now < most => {
+            // So short a ring is not what its driver makes; what it has lost is no burst that any ring would lose.
+            let lost = view.counted(&names).iter().map(|one| one.value).max().unwrap_or(0);
+            if now < 256 && now * 8 <= most && lost >= 10_000 {
+                finding.severity = Severity::Warning;
+            }
+            finding
+                .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {typed}"))
+                .mend(format!("ethtool -G {typed} rx {most}"))
+                .sets(name, "ring-rx", Value::Number(most))
+                .gain("bursts of that many frames are held")
+        }
         _ => finding
             .mend("more queues, or a reader that is faster: see the findings about queues, interrupts and backlog"),
     }
@@ -162,7 +186,7 @@ fn tx_drops(view: &View<'_>) -> Found {
 
 fn one_queue(view: &View<'_>) -> Found {
     let channels = have(&view.adapter.channels)?;
-    let cores = u64::try_from(view.online()?.len()).unwrap_or(1);
+    let cores = u64::try_from(view.shared()?.len()).unwrap_or(1);
     let (name, typed) = (view.name(), view.typed());
     let pair = view.interface().kind.as_deref() == Some("veth");
     let merges = view.interface().xdp_program.is_some() || view.feature("rx-gro")?.is_some_and(|gro| gro.active);
@@ -175,7 +199,8 @@ fn one_queue(view: &View<'_>) -> Found {
         }
         // A virtual pair is made with one queue in use, and few of them carry more than one core's worth.
         let severity = match now {
-            1 if view.is_hardware() => Severity::Warning,
+            // What a link of 1 Gb/s brings one core carries, and some drivers send by one queue only (tg3).
+            1 if view.is_hardware() && view.speed().is_none_or(|speed| speed > 1000) => Severity::Warning,
             // Without GRO or XDP a pair's frames are processed by the core that sends them, whatever its queues.
             1 if pair && !merges => Severity::Note,
             1 => view.graver_for(&[Load::Tcp, Load::Udp, Load::PktGen, Load::Forward]),
@@ -301,18 +326,43 @@ fn shaped(view: &View<'_>) -> Found {
     // Classes that hold to more than the link has, or than anybody asks for, hold nothing back.
     let ceiling = view.network.ceilings.get(&view.interface().index).copied();
     let most = view.speed().map_or(WIDE, |speed| u64::from(speed) * 125_000);
+    // Tokens for less than what its rate sends in a millisecond run out before the kernel looks again.
+    let narrow = view.qdiscs().unwrap_or_default().into_iter().find_map(|one| {
+        let (rate, burst) = (one.rate?, one.burst?);
+        (one.kind == "tbf" && burst < (rate / 1000).max(1500)).then_some((one.parent.clone(), rate, burst))
+    });
     let severity = match ceiling {
         _ if trial.is_some() => Severity::Warning,
         Some(rate) if kind == "htb" && rate >= most => Severity::Note,
+        // A shaper for the line behind it, which nobody sets up by mistake.
+        _ if kind == "cake" => Severity::Note,
+        _ if narrow.is_some() => Severity::Warning,
         // One that has dropped nothing is as wide as what was sent.
         _ if seen.iter().all(|(.., drops)| *drops == Some(0)) => Severity::Note,
         _ => Severity::Warning,
     };
-    let first = Finding::new(severity, format!("its queueing discipline is {kind}, which delays, drops or limits"));
+    let what = match &narrow {
+        Some((_, rate, burst)) => {
+            format!(
+                "its tbf never has its {} Mb/s: a burst of {burst} bytes is too short for that",
+                *rate as f64 * 8.0 / 1e6
+            )
+        }
+        None => format!("its queueing discipline is {kind}, which delays, drops or limits"),
+    };
+    let first = Finding::new(severity, what);
     let finding = seen.iter().take(4).fold(first, |finding, (_, value, _)| finding.seen(value.as_str(), read.as_str()));
     // A rate is somebody's will, which is to be asked for.
     let mend = match kind.as_str() {
         _ if trial.is_some() => format!("tc qdisc del dev {typed} root"),
+        _ if let Some((parent, rate, _)) = &narrow => {
+            format!(
+                "tc qdisc change dev {typed} {} tbf rate {}bit burst {} latency 50ms, its rate for 4 ms",
+                place(parent),
+                rate * 8,
+                (rate / 250).max(65_536)
+            )
+        }
         "htb" | "hfsc" | "cbq" => {
             format!(
                 "nothing, if it is meant so; otherwise: tc class change dev {typed} with a higher rate; 'tc -s class show dev {typed}'"
@@ -381,7 +431,10 @@ fn traffic_filters(view: &View<'_>) -> Found {
 
 fn no_queue(view: &View<'_>) -> Found {
     let interface = view.interface();
-    let none = interface.qdisc.as_deref() == Some("noqueue") && view.is_hardware() && interface.kind.is_none();
+    let none = interface.qdisc.as_deref() == Some("noqueue")
+        && view.is_hardware()
+        && interface.kind.is_none()
+        && !view.is_wireless(view.name());
     let short = interface
         .queue_length
         .filter(|length| (1..100).contains(length) && interface.qdisc.as_deref() == Some("pfifo_fast"));

@@ -222,7 +222,17 @@ fn asymmetric_route(view: &View<'_>) -> Found {
     let (bits, beside) = (own.subnet[1].count_ones(), routes[other].name);
     // One neighbour at both: they are on one segment, where each answers for the other.
     let shared = one_segment(view, beside);
+    // Of a laptop at the dock the radio is what is left when the cable goes.
+    let radio = shared.is_none()
+        && [name, beside].iter().any(|one| view.is_wireless(one))
+        && own.metric != routes[other].metric;
+    // It receives, and sends nothing: all answers leave by the other.
+    let passed = |name: &str| view.counted(&[name]).iter().map(|one| one.value).max().unwrap_or(0);
+    let [sent, received] = ["tx_packets", "rx_packets"].map(passed);
+    let one_way = received > 1_000_000 && sent.saturating_mul(1000) < received;
     let (severity, what) = match drops {
+        _ if radio => (Severity::Note, "the one with the lesser metric is taken"),
+        false if one_way => (Severity::Warning, "answers for one leave by the other"),
         true => (Severity::Warning, "what it receives from there is dropped"),
         false if shared.is_some() => (Severity::Warning, "both answer for each one's address"),
         false => (view.graver_for(&[Load::Tcp, Load::Udp]), "answers for one may leave by the other"),
