@@ -167,7 +167,7 @@ pub struct FilterRule {
     pub masquerades: bool,
     /// It drops, or lets pass (then false), what routers tell of packets that were too long.
     pub too_big: Option<bool>,
-    /// Interface whose packets it lets pass, whatever they are; empty for those of all bridges, or of all interfaces.
+    /// Interface of whose packets it lets some or all pass; empty if it names none, and is not about known connections alone.
     pub passes: Option<String>,
     /// Rate of the limiter, if it tells one.
     pub limit: Option<Limit>,
@@ -199,7 +199,7 @@ impl FilterRule {
         };
         let (mut value, mut of_path) = (None, false);
         let (mut looks, mut loaded, mut accepts) = (Looks::default(), Loaded::Other, false);
-        let (mut interface, mut named_alone) = (String::new(), true);
+        let mut interface = String::new();
         for (_, expression) in attributes(attribute(answer, NFTA_RULE_EXPRESSIONS)?) {
             let data = attribute(expression, NFTA_EXPR_DATA).unwrap_or_default();
             match attribute(expression, NFTA_EXPR_NAME).map(text).unwrap_or_default().as_str() {
@@ -250,12 +250,14 @@ impl FilterRule {
                         (Loaded::Family, _) => {}
                         (Loaded::Interface, Some(name)) => {
                             looks.narrower = true;
-                            if equal { interface = text(name) } else { named_alone = false }
+                            if equal {
+                                interface = text(name)
+                            }
                         }
                         (Loaded::Protocol, Some([protocol])) if equal => looks.protocol = Some(*protocol),
                         (Loaded::Message, Some([kind])) if equal => looks.kind = Some(*kind),
                         (Loaded::Message, Some([kind, FRAGMENTATION_NEEDED])) if equal => looks.kind = Some(*kind),
-                        _ => (looks.narrower, named_alone) = (true, false),
+                        _ => looks.narrower = true,
                     }
                 }
                 "ct" => looks.wider = true,
@@ -280,11 +282,12 @@ impl FilterRule {
                 }
                 // A bit of what was loaded is compared next.
                 "bitwise" => {}
-                _ => (looks.narrower, named_alone) = (true, false),
+                _ => looks.narrower = true,
             }
         }
         let of_any = looks.protocol.is_none() && !looks.wider && !rule.limits && !rule.random;
-        rule.passes = (accepts && named_alone && of_any).then_some(interface);
+        // What it narrows besides is not looked at: it may pass them.
+        rule.passes = (accepts && (!interface.is_empty() || of_any)).then_some(interface);
         let passes = accepts && (looks.at_too_big() || looks.wider && !looks.narrower) || looks.wider && !rule.drops;
         rule.too_big = if rule.drops && looks.at_too_big() { Some(true) } else { passes.then_some(false) };
         let does = rule.drops || rule.limits || rule.segment.is_some() || rule.fits_path || rule.masquerades;
@@ -333,7 +336,8 @@ mod tests {
             handle: 0,
         };
         let clamp = |segment| FilterRule { fits_path: true, ..rule(false, false, segment) };
-        assert_eq!(all, [rule(true, true, None), rule(false, false, Some(500)), clamp(None), clamp(None)]);
+        let accept = FilterRule { passes: Some(String::new()), ..rule(false, false, None) };
+        assert_eq!(all, [rule(true, true, None), accept, rule(false, false, Some(500)), clamp(None), clamp(None)]);
         for body in &bodies {
             for end in 0..body.len() {
                 assert!(FilterRule::parse(&body[..end]).is_none_or(|one| one.table == "t"));

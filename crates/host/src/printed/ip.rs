@@ -42,7 +42,7 @@ const DRIVERS: [(&str, &str); 6] = [
     ("802.1Q VLAN Support", "vlan"),
 ];
 /// Beginnings of names that programs give bridges.
-const BRIDGES: [&str; 7] = ["docker0", "virbr", "vmbr", "lxcbr", "cni0", "cbr0", "br"];
+const BRIDGES: [&str; 9] = ["docker0", "virbr", "vmbr", "lxcbr", "lxdbr", "incusbr", "cni0", "cbr0", "br"];
 
 /// A link as its lines tell it.
 #[derive(Default)]
@@ -189,7 +189,7 @@ impl Links {
             Some(lower) if name.starts_with(&format!("{lower}.")) => Some("vlan"),
             _ if has("MASTER") => Some("bond"),
             _ if is_master && BRIDGES.iter().any(|start| name.starts_with(start)) => Some("bridge"),
-            _ if BRIDGES[..6].iter().any(|start| name.starts_with(start)) => Some("bridge"),
+            _ if BRIDGES[..8].iter().any(|start| name.starts_with(start)) => Some("bridge"),
             _ if name.strip_prefix("br-").is_some_and(|_| made(name)) => Some("bridge"),
             _ => None,
         };
@@ -315,6 +315,7 @@ fn columns(which: &str, names: &[String]) -> Vec<&'static str> {
         ("RX!", "frame") => "rx_frame_errors",
         ("RX!", "fifo") => "rx_fifo_errors",
         ("RX!", "overrun") => "rx_over_errors",
+        ("RX!", "missed") => "rx_missed_errors",
         ("TX!", "aborted") => "tx_aborted_errors",
         ("TX!", "fifo") => "tx_fifo_errors",
         ("TX!", "window") => "tx_window_errors",

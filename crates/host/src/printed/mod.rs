@@ -43,7 +43,7 @@ const PROGRAMS: [&str; 13] = [
     "nft_",
 ];
 /// Words with which a command begins where the prompt is no more than `#`, as comments do, too.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 29] = [
     "ip",
     "tc",
     "ethtool",
@@ -63,6 +63,16 @@ const COMMANDS: [&str; 19] = [
     "uname",
     "grep",
     "for",
+    "tuned-adm",
+    "journalctl",
+    "bridge",
+    "cpupower",
+    "ps",
+    "systemctl",
+    "head",
+    "tail",
+    "lsmod",
+    "uptime",
 ];
 
 /// A host by its texts, as a source.

@@ -384,7 +384,7 @@ fn what_people_post_beside_links_is_read_or_named() {
             ("FORWARD", false, None, Some("br0"), false),
             ("FORWARD", false, None, None, true),
             ("i", false, Some(false), None, false),
-            ("i", false, None, None, false),
+            ("i", false, None, Some(""), false),
             ("i", true, Some(true), None, false),
         ]
     );

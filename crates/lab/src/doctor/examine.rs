@@ -11,7 +11,7 @@ use super::rules::RULES;
 use super::side::Side;
 use super::view::{View, speed};
 use crate::environment;
-use linerate_host::adapter::{Machine, Source, filter_rules, interfaces, routes};
+use linerate_host::adapter::{Machine, Question, Source, filter_rules, interfaces, routes};
 use linerate_host::freebsd::FreebsdTexts;
 use linerate_host::{Absent, kept};
 use linerate_result::Environment;
@@ -75,7 +75,7 @@ fn examine_freebsd(source: &dyn Source, asked: &Asked<'_>) -> Result<Examination
         [] => up.map(|one| one.name.clone()).collect(),
         names => names.to_vec(),
     };
-    let mut examination = Examination::default();
+    let mut examination = Examination { untaken: source.untaken(), ..Examination::default() };
     for name in names {
         let wrong = |absent: Absent| format!("{name}: {absent}; see the names in 'linerate nic list --from'");
         examination.add_freebsd(&texts.adapter(&name).map_err(wrong)?, &texts);
@@ -139,10 +139,12 @@ pub(super) fn examine_of(
     }
     let peer = probed.as_ref().map(Probed::line);
     let remote = asked.remote.cloned().map(Box::new);
-    let mut examination = Examination { environment, peer, remote, ..Examination::default() };
+    let untaken = source.untaken();
+    let mut examination = Examination { environment, peer, remote, untaken, ..Examination::default() };
     let way = probed.as_ref().map(|probed| probed.way.clone()).unwrap_or_default();
     // A recorded tree is of an interface; one of a whole machine has its settings, too.
-    let has_settings = source.names("proc/sys").is_ok();
+    let told = [Question::Chains, Question::Routes].map(|question| source.ask(question, None).is_ok());
+    let has_settings = source.names("proc/sys").is_ok() || told.contains(&true);
     let mut host = Some(Scope::Host).filter(|_| has_settings);
     let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface), earlier_rules);
     let fastest = read.iter().filter_map(|(adapter, _)| speed(adapter)).max().unwrap_or(0);

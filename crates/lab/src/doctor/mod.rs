@@ -62,6 +62,9 @@ pub struct Examination {
     pub healthy: usize,
     /// Rules that could not look, by the subject, with the reason.
     pub unable: Vec<(String, Cow<'static, str>, String)>,
+    /// Texts of which nothing was read, by their commands or files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untaken: Vec<String>,
     pub environment: Environment,
     /// The other end, if it was read, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]

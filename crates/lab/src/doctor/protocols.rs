@@ -63,3 +63,11 @@ pub(super) fn ipsec_counter(view: &View<'_>, name: &str) -> Result<Grown, String
 pub(super) fn ipv6_counter(view: &View<'_>, name: &str) -> Result<Grown, String> {
     counter(view, SNMP6, name, |text| alone(text, name))
 }
+
+/// True if what was lost since the start is at least a thousandth of what came, of a host of which nothing grows: one that was read
+/// once.
+pub(super) fn is_share(view: &View<'_>, file: &str, lost: u64, came: u64) -> bool {
+    let now = view.file(file).unwrap_or_default();
+    let same = view.earlier.get(file).is_some_and(|text| text.trim() == now);
+    same && lost >= 100 && lost.saturating_mul(1000) >= came
+}

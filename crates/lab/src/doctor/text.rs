@@ -49,6 +49,10 @@ fn rendered(all: &Examination, whose: Whose, notes: bool, colour: bool) -> Strin
     );
     let mut text = paragraph("", &looked);
     text += &all.peer.as_deref().map_or_else(String::new, |line| paragraph("", line));
+    if !all.untaken.is_empty() {
+        let names: Vec<&str> = all.untaken.iter().map(String::as_str).collect();
+        text += &paragraph("", &format!("Not taken, as nothing in it is read: {}.", names.join("; ")));
+    }
     let mut left = Vec::new();
     match (count(Severity::Note), notes) {
         (0, _) | (_, true) => {}

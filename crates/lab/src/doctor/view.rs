@@ -367,6 +367,11 @@ impl<'a> View<'a> {
         all
     }
 
+    /// True if nothing grew between the two readings, as of a host that was read once.
+    pub(super) fn is_once(&self) -> bool {
+        self.counters[0] == self.counters[1]
+    }
+
     /// Losses by their share of what has passed, if nothing passed while it was looked at, as of a host that was read once.
     fn share(&self, one: &Counted) -> Option<f64> {
         let [before, after] = &self.counters;

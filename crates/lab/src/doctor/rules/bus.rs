@@ -32,6 +32,23 @@ pub(super) const RULES: &[Rule] = &[
         ..INTERFACE
     },
     Rule {
+        name: "pcie-errors",
+        about: "errors that the PCIe link of the adapter has mended",
+        means: "the signal of the slot, the riser or the card is bad: packets on the bus are sent again, and the next step is loss",
+        published: "PCI Express Base Specification, Advanced Error Reporting; Documentation/PCI/pcieaer-howto.rst",
+        look: Look::Custom(pcie_errors),
+        ..INTERFACE
+    },
+    Rule {
+        name: "emulated",
+        about: "whether a virtual machine has the adapter of a machine of old",
+        means: "each frame leaves the guest several times, for registers of a chip that is not there: one queue, and much time of \
+                processors",
+        published: "docs.redhat.com, Optimizing virtual machine performance: virtio-net; pve.proxmox.com, Qemu/KVM Virtual Machines",
+        look: Look::Custom(emulated),
+        ..INTERFACE
+    },
+    Rule {
         name: "firmware-stored",
         about: "firmware that runs, beside that in the flash",
         means: "another firmware was written and is not in use yet: what is measured now is not what is there after the next reset",
@@ -271,6 +288,77 @@ fn pcie_requests(view: &View<'_>) -> Found {
         );
     }
     Ok(found)
+}
+
+/// Errors of the signal, by their bit in the status and their name in sysfs; an advisory one is none.
+const MENDED: [(&str, u32); 5] = [("RxErr", 0), ("BadTLP", 6), ("BadDLLP", 7), ("Rollover", 8), ("Timeout", 12)];
+
+/// Correctable Error Status of a configuration space: its first extended capability is that of Advanced Error Reporting.
+fn corrected(space: &[u8]) -> Option<u32> {
+    let whole = |at: usize| Some(u32::from_le_bytes(*space.get(at..)?.first_chunk()?));
+    let mut at = 0x100;
+    for _ in 0..48 {
+        let head = whole(at)?;
+        if head & 0xffff == 1 {
+            return whole(at + 0x10);
+        }
+        at = usize::try_from(head >> 20).ok().filter(|next| *next > 0x100)?;
+    }
+    None
+}
+
+fn pcie_errors(view: &View<'_>) -> Found {
+    let device = have(&view.adapter.device)?;
+    let address = have(&device.pci)?.address.clone();
+    let counts = view.file(&format!("{}/aer_dev_correctable", device.path));
+    let bits = view.bytes(&format!("{}/config", device.path)).ok().and_then(|space| corrected(&space));
+    let log = view.logged(&[&address, "everity=Corrected"]).len() + view.logged(&[&address, "Corrected error"]).len();
+    let signal = view.counted(&["rx_pci_signal_integrity", "tx_pci_signal_integrity"]);
+    let signal = signal.iter().map(|one| one.value).max().unwrap_or(0);
+    if counts.is_err() && bits.is_none() && log == 0 && signal == 0 {
+        return Err("no file, register or log tells them".to_owned());
+    }
+    let text = counts.unwrap_or_default();
+    let count =
+        |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok()).unwrap_or(0);
+    let all: u64 = MENDED.iter().map(|(name, _)| count(name)).sum();
+    let set: Vec<&str> = MENDED.iter().filter(|(_, bit)| bits.unwrap_or(0) >> bit & 1 == 1).map(|one| one.0).collect();
+    if all == 0 && set.is_empty() && log == 0 && signal == 0 {
+        return healthy();
+    }
+    let often = all >= 100 || log >= 3 || signal >= 1000;
+    let severity = if often { Severity::Warning } else { Severity::Note };
+    let typed = word(&address);
+    let mut finding = Finding::new(severity, "its PCIe link mends errors of the signal");
+    if all > 0 {
+        finding =
+            finding.seen(format!("{all} of them counted"), format!("/sys/bus/pci/devices/{typed}/aer_dev_correctable"));
+    }
+    if !set.is_empty() {
+        finding = finding.seen(format!("CESta {}", set.join(", ")), format!("lspci -vv -s {typed}"));
+    }
+    if log > 0 {
+        finding = finding.seen(format!("{log} lines of corrected errors"), "dmesg");
+    }
+    if signal > 0 {
+        finding = finding.seen(format!("pci_signal_integrity {signal}"), format!("ethtool -S {}", view.typed()));
+    }
+    finding.mend("seat card and riser anew, or take another slot; then firmware of card and machine").alone()
+}
+
+/// Drivers of chips that nobody puts into a machine any more, but QEMU, VirtualBox and VMware do.
+const OLD: &[&str] = &["e1000", "8139cp", "8139too", "pcnet32", "ne2k-pci"];
+
+fn emulated(view: &View<'_>) -> Found {
+    let Some(driver) = view.driver().filter(|driver| OLD.contains(driver)) else { return healthy() };
+    if !view.is_guest() {
+        return healthy();
+    }
+    Finding::new(Severity::Warning, format!("this is a virtual machine, and its adapter an emulated one ({driver})"))
+        .seen(format!("driver {driver}, and a hypervisor"), format!("ethtool -i {}; lscpu", view.typed()))
+        .mend("in the machine's set-up on its host: virtio (libvirt: model type='virtio'; VMware: vmxnet3) instead")
+        .gain("several times the rate, with a fraction of the processor time")
+        .alone()
 }
 
 fn aspm(view: &View<'_>) -> Found {

@@ -162,11 +162,16 @@ fn firewall(view: &View<'_>) -> Found {
         finding =
             finding.seen(format!("a rule of {} {} {}", rule.table, rule.chain, does.join(", ")), "nft list ruleset");
     }
-    let shows = if chains.is_empty() { "iptables-save -c" } else { "nft list ruleset" };
+    // Tables have those names where iptables of old filters.
+    let shows = if tables.is_empty() { "nft list ruleset" } else { "iptables-save -c" };
     let too_big = drops_too_big(view.network.filter_rules.as_deref().unwrap_or_default());
     finding
         .mend(match (severity, too_big) {
             (Severity::Note, _) => format!("nothing, if they are meant to guard; '{shows}' shows them"),
+            (_, Some(FilterRule { table, chain, .. })) if tables.iter().any(|one| one == table) => format!(
+                "let it pass before: iptables -I {chain} -p icmp --icmp-type destination-unreachable -j ACCEPT; of IPv6 ip6tables -I \
+                 {chain} -p icmpv6 --icmpv6-type packet-too-big -j ACCEPT"
+            ),
             (_, Some(FilterRule { table, chain, .. })) => format!(
                 "let it pass before: nft insert rule FAMILY {table} {chain} icmp type destination-unreachable accept; \
                  '{shows}' shows the family, and of ip6 it is icmpv6 type packet-too-big"

@@ -16,6 +16,22 @@ pub(super) const RULES: &[Rule] = &[
         ..FREEBSD
     },
     Rule {
+        name: "freebsd-duplex",
+        about: "of FreeBSD: duplex of the link",
+        means: "each side waits while the other sends; with the partner at full duplex frames collide and are lost",
+        published: "IEEE 802.3, clause 4; ifconfig(8), media",
+        look: Look::Freebsd(duplex),
+        ..FREEBSD
+    },
+    Rule {
+        name: "freebsd-tcp-options",
+        about: "of FreeBSD: options of TCP that fast paths need",
+        means: "no window is larger than 64 KiB, or each loss of a window costs a round trip, whatever the buffers",
+        published: "RFC 7323, RFC 2018; tcp(4), rfc1323, sack.enable",
+        look: Look::Freebsd(tcp_options),
+        ..FREEBSD
+    },
+    Rule {
         name: "freebsd-lro-forwarding",
         about: "of FreeBSD: large receive offload where frames are forwarded",
         means: "merged frames are larger than the next link takes, and are sent on as no sender has sent them, or dropped",
@@ -109,6 +125,51 @@ fn link_down(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
         .alone()
 }
 
+fn duplex(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
+    let link = &one.interface;
+    let media = link.media.as_deref().unwrap_or_default();
+    if !media.contains("half-duplex") || link.status.as_deref() == Some("no carrier") {
+        return healthy();
+    }
+    let name = word(&link.name);
+    let mend = match media.contains("autoselect") {
+        true => "at the partner: autonegotiation on; one without it is taken for half duplex".to_owned(),
+        false => format!("ifconfig {name} media autoselect, and autonegotiation on at the partner"),
+    };
+    Finding::new(Severity::Error, "the link is half duplex")
+        .seen(format!("media: {media}"), format!("ifconfig {name}"))
+        .mend(mend)
+        .gain("both directions at once, and no collisions")
+        .alone()
+}
+
+fn tcp_options(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    // They are the host's, and told once.
+    if !is_first(one, texts) {
+        return healthy();
+    }
+    let mut found = Vec::new();
+    for (name, words) in [
+        ("net.inet.tcp.rfc1323", "no window is larger than 64 KiB"),
+        ("net.inet.tcp.sack.enable", "each loss of a window costs a round trip"),
+    ] {
+        if number(texts, name) == Ok(0) {
+            found.push(
+                Finding::new(Severity::Warning, format!("{name} is 0: {words}"))
+                    .seen(format!("{name}: 0"), format!("sysctl {name}"))
+                    .mend(format!("sysctl {name}=1, and so in /etc/sysctl.conf")),
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// True for the first interface that is up.
+fn is_first(one: &FreebsdAdapter, texts: &FreebsdTexts) -> bool {
+    let mut up = texts.interfaces.iter().flatten().filter(|one| one.has("UP") && !one.has("LOOPBACK"));
+    up.next().is_none_or(|first| first.name == one.interface.name)
+}
+
 fn lro_forwarding(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     if !is_on(one, "LRO") {
         return healthy();
@@ -154,7 +215,12 @@ fn offloads(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
         return healthy();
     }
     let name = word(&one.interface.name);
-    let off = |wanted: &str| one.offloads.iter().any(|offload| offload.name == wanted && !offload.enabled);
+    // These take segmentation away below 1 Gb/s themselves.
+    let slow =
+        ["em", "igb", "lem"].contains(&one.driver.as_str()) && one.interface.speed().is_some_and(|speed| speed < 1000);
+    let off = |wanted: &str| {
+        !(slow && wanted == "TSO4") && one.offloads.iter().any(|offload| offload.name == wanted && !offload.enabled)
+    };
     let found = OFFLOADS.iter().filter(|(wanted, ..)| off(wanted)).map(|(wanted, typed, gain)| {
         Finding::new(Severity::Warning, format!("{wanted} is off, and can be switched on"))
             .seen(format!("{wanted} among the capabilities, and not among the options"), format!("ifconfig -m {name}"))
@@ -205,6 +271,8 @@ fn driver_firmware(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
 /// Greatest rate, Mb/s, for which the usual 2 MiB are enough.
 const FAST: u32 = 10_000;
 const LEAST: u64 = 4 << 20;
+/// FreeBSD's own value.
+const OWN: u64 = 2 << 20;
 
 fn buffers(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     if one.interface.speed().is_none_or(|speed| speed < FAST) || one.interface.status.as_deref() != Some("active") {
@@ -220,7 +288,8 @@ fn buffers(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
         if now < LEAST {
             found.push(
                 // It is what FreeBSD has by itself, and enough for short paths.
-                Finding::new(Severity::Note, format!("{name} is {now}"))
+                // Below that somebody has set it.
+                Finding::new(if now < OWN { Severity::Warning } else { Severity::Note }, format!("{name} is {now}"))
                     .seen(format!("{name}: {now}"), format!("sysctl {name}"))
                     .mend(format!("sysctl kern.ipc.maxsockbuf=33554432 {name}=16777216, and so in /etc/sysctl.conf"))
                     .gain("windows of up to 16 MiB: 10 Gb/s at 13 ms"),
@@ -232,12 +301,9 @@ fn buffers(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
 
 fn mbufs(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     let of = texts.mbufs.as_ref().map_err(ToString::to_string)?;
-    // They are the host's, and told once.
-    let mut up = texts.interfaces.iter().flatten().filter(|one| one.has("UP") && !one.has("LOOPBACK"));
-    let is_first = up.next().is_none_or(|first| first.name == one.interface.name);
     let (total, most) = of.clusters.ok_or("netstat -m: it tells no clusters")?;
     let [buffers, clusters, both] = of.denied;
-    if !is_first || of.denied == [0; 3] && total < most / 10 * 9 {
+    if !is_first(one, texts) || of.denied == [0; 3] && total < most / 10 * 9 {
         return healthy();
     }
     let name = "kern.ipc.nmbclusters";

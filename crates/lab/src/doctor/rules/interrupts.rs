@@ -229,7 +229,7 @@ fn coalesce_lazy(view: &View<'_>) -> Found {
     }
     let (name, typed) = (view.name(), view.typed());
     Finding::new(
-        view.graver_for(&[Load::Tcp, Load::Udp, Load::Fcoe]),
+        if usecs >= 1000 { Severity::Warning } else { view.graver_for(&[Load::Tcp, Load::Udp, Load::Fcoe]) },
         format!("interrupts are held back for {usecs} us"),
     )
     .seen(format!("rx-usecs {usecs}, adaptive-rx off"), format!("ethtool -c {typed}"))
@@ -260,8 +260,17 @@ fn eee(view: &View<'_>) -> Found {
         return healthy();
     }
     let (name, typed) = (view.name(), view.typed());
-    Finding::new(Severity::Note, "energy-efficient Ethernet is active")
-        .seen("EEE active", format!("ethtool --show-eee {typed}"))
+    // Some pairs of adapters lose the link when one of them sleeps.
+    let named = |line: &String| line.split([' ', ':']).any(|word| word == name);
+    let downs = ["Link is Down", "Link is down", "link down"].map(|words| view.logged(&[words]));
+    let downs = downs.iter().flatten().filter(|line| named(line)).count();
+    let (severity, what) = match downs {
+        0..=5 => (Severity::Note, "energy-efficient Ethernet is active".to_owned()),
+        _ => (Severity::Warning, format!("energy-efficient Ethernet is active, and the link went {downs} times")),
+    };
+    let first = Finding::new(severity, what).seen("EEE active", format!("ethtool --show-eee {typed}"));
+    let first = if downs > 5 { first.seen(format!("{downs} lines of a link that went"), "dmesg") } else { first };
+    first
         .mend(format!("ethtool --set-eee {typed} eee off"))
         .sets(name, "eee", Value::On(false))
         .gain("up to 17 us less for a frame after a pause")
@@ -274,7 +283,10 @@ fn governor(view: &View<'_>) -> Found {
     if now == "performance" {
         return healthy();
     }
-    let first = Finding::new(Severity::Note, format!("processors follow the governor {now}"));
+    // That of acpi-cpufreq keeps them at their least, whatever comes; those of processors that choose by themselves do not.
+    let driver = view.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").unwrap_or_default();
+    let severity = if now == "powersave" && driver == "acpi-cpufreq" { Severity::Warning } else { Severity::Note };
+    let first = Finding::new(severity, format!("processors follow the governor {now}"));
     let file = |core| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
     let online = view.online()?;
     online

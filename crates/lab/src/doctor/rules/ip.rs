@@ -228,7 +228,8 @@ fn address_state(view: &View<'_>) -> Found {
     if let (Some(bridge), Some(one)) = (bridge, own.iter().find(|one| one.address.is_ipv4())) {
         // What comes for it goes to the bridge, which may have it answered all the same.
         let silent = view.peer.as_ref().is_some_and(|probed| probed.way == name && probed.answered == 0);
-        let severity = if silent { Severity::Warning } else { Severity::Note };
+        let failed = view.neighbours().is_ok_and(|all| all.iter().any(|one| one.state == "failed"));
+        let severity = if silent || failed { Severity::Warning } else { Severity::Note };
         found.push(
             Finding::new(
                 severity,

@@ -3,7 +3,7 @@
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have};
-use linerate_host::adapter::Route;
+use linerate_host::adapter::{Lane, Route, dbm};
 use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
@@ -106,6 +106,22 @@ pub(super) const RULES: &[Rule] = &[
         means: "the link is at the edge: what cannot be corrected is lost",
         published: "IEEE 802.3, clauses 74, 91 and 108; ethtool(8), --show-fec",
         look: Look::Custom(fec_errors),
+        ..INTERFACE
+    },
+    Rule {
+        name: "fec-off",
+        about: "whether a link that needs error correction has it",
+        means: "at this rate a cable or module damages bits that only error correction mends: frames are lost",
+        published: "IEEE 802.3, clauses 91, 108 and 134; ethtool(8), --set-fec",
+        look: Look::Custom(fec_off),
+        ..INTERFACE
+    },
+    Rule {
+        name: "optics",
+        about: "alarms of the module about its light",
+        means: "too little light, or too much, is read wrongly: frames arrive damaged, or the link goes",
+        published: "SFF-8472, table 9-12; SFF-8636, table 6-7; ethtool(8), -m",
+        look: Look::Custom(optics),
         ..INTERFACE
     },
     Rule {
@@ -340,6 +356,57 @@ fn fec_errors(view: &View<'_>) -> Found {
         .seen(format!("{name} {value}"), format!("ethtool --show-fec -I {}", view.typed()))
         .mend("clean or replace cable and module; the same FEC at both ends")
         .alone()
+}
+
+/// Counters of damage that FEC would have mended.
+const DAMAGE: &[&str] =
+    &["rx_crc_errors", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_pcs_symbol_err_phy", "rx_fcs_errors"];
+
+fn fec_off(view: &View<'_>) -> Found {
+    let fec = have(&view.adapter.fec)?;
+    let Some(speed) = view.speed().filter(|speed| *speed >= 25_000) else { return healthy() };
+    if fec.active.as_deref() != Some("None") {
+        return healthy();
+    }
+    let damaged = view.counted(DAMAGE).into_iter().max_by_key(|one| one.value).filter(|one| one.value >= 1000);
+    // Of 25 Gb/s a short cable, of 100 Gb/s long-wave light does without.
+    let modes = have(&view.adapter.modes)?;
+    let without = |mode: &String| mode.starts_with("25000base") || mode.contains("baseLR") || mode.contains("baseER");
+    if damaged.is_none() && (modes.advertised.is_empty() || modes.advertised.iter().any(without)) {
+        return healthy();
+    }
+    let typed = view.typed();
+    let severity = if damaged.is_some() { Severity::Warning } else { Severity::Note };
+    let finding = Finding::new(severity, format!("its link of {speed} Mb/s has no error correction"))
+        .seen("active FEC: off", format!("ethtool --show-fec {typed}"))
+        .mend(format!("ethtool --set-fec {typed} encoding rs, and the same at the other end"));
+    let seen = |finding: Finding| match &damaged {
+        Some(one) => finding.seen(format!("{} {}", one.name, one.value), format!("ethtool -S {typed}")),
+        None => finding,
+    };
+    seen(finding).alone()
+}
+
+fn optics(view: &View<'_>) -> Found {
+    let module = have(&view.adapter.module)?;
+    let Some(first) = module.alarms.first() else { return healthy() };
+    let typed = view.typed();
+    let severity = if view.has_flag("RUNNING") { Severity::Warning } else { Severity::Note };
+    let light = |lane: &Lane| lane.rx_power.map(|power| (power, dbm(power)));
+    let least = module.lanes.iter().filter_map(light).min_by(|one, other| one.0.total_cmp(&other.0));
+    let finding = Finding::new(severity, format!("its module raises an alarm: {first}"));
+    match least {
+        Some((power, level)) => {
+            let level = level.map_or_else(String::new, |level| format!(", {level:.1} dBm"));
+            finding.seen(
+                format!("{}; received {power} mW{level}", module.alarms.join(", ")),
+                format!("ethtool -m {typed}"),
+            )
+        }
+        None => finding.seen(module.alarms.join(", "), format!("ethtool -m {typed}")),
+    }
+    .mend("clean and try another fibre, then the module at the other end, whose light this one receives")
+    .alone()
 }
 
 fn carrier_flaps(view: &View<'_>) -> Found {

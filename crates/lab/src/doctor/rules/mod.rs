@@ -6,6 +6,7 @@ mod freebsd;
 mod interrupts;
 mod ip;
 mod link;
+mod log;
 mod memory;
 mod offloads;
 mod peer;
@@ -33,6 +34,7 @@ pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         memory::RULES,
         firewall::RULES,
         routes::RULES,
+        log::RULES,
         peer::RULES,
         freebsd::RULES,
     ]

@@ -36,6 +36,23 @@ pub(super) const RULES: &[Rule] = &[
         ..INTERFACE
     },
     Rule {
+        name: "rss-table",
+        about: "queues to which the adapter spreads what it receives",
+        means: "all that is received comes to one queue, and so to one processor, whatever the number of queues",
+        published: "ethtool(8), -x, -X; Documentation/networking/scaling.rst, RSS",
+        proof: Proof::Back,
+        look: Look::Custom(rss_table),
+        ..INTERFACE
+    },
+    Rule {
+        name: "allowances",
+        about: "what a cloud's network takes of an instance",
+        means: "packets beyond what the instance has bought wait or are dropped outside of it, where nothing here helps",
+        published: "docs.aws.amazon.com, Monitor network performance for ENA settings on your EC2 instance",
+        look: Look::Custom(allowances),
+        ..INTERFACE
+    },
+    Rule {
         name: "xps",
         about: "whether processors have transmit queues of their own",
         means: "a queue is chosen by hash: processors wait for each other's locks, and completions come on another core",
@@ -194,6 +211,9 @@ fn one_queue(view: &View<'_>) -> Found {
     for (kind, setting) in [("combined", "combined"), ("rx", "channels-rx"), ("tx", "channels-tx")] {
         let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };
         let wanted = most.min(cores);
+        if kind == "combined" && most == 1 && cores >= 4 && view.driver() == Some("virtio_net") {
+            found.push(one_pair(view, cores));
+        }
         if now == 0 || now >= wanted {
             continue;
         }
@@ -215,6 +235,71 @@ fn one_queue(view: &View<'_>) -> Found {
         );
     }
     Ok(found)
+}
+
+/// A finding about a virtio adapter whose host gives it one pair of queues: a warning if one processor was out of time.
+fn one_pair(view: &View<'_>, cores: u64) -> Finding {
+    let typed = view.typed();
+    let text = view.file(SOFTNET).unwrap_or_default();
+    let each: Vec<u64> = text.lines().map(|line| softnet(line)[2]).collect();
+    let (most, all) = (each.iter().max().copied().unwrap_or(0), each.iter().sum::<u64>());
+    let busy = most > 1000 && most * 10 >= all * 9;
+    let severity = if busy { Severity::Warning } else { Severity::Note };
+    let finding = Finding::new(severity, format!("its host gives it one pair of queues, and there are {cores} processors"))
+        .seen("combined 1 of 1", format!("ethtool -l {typed}"))
+        .mend(format!(
+            "on its host: driver queues='{0}' of the interface (libvirt), or mq=on and queues={0} (QEMU); until then by software: \
+             echo MASK > /sys/class/net/{typed}/queues/rx-0/rps_cpus",
+            cores.min(16)
+        ));
+    if busy {
+        finding.seen(format!("time_squeeze {most} of {all} on one processor"), "/proc/net/softnet_stat, column 3")
+    } else {
+        finding
+    }
+}
+
+fn rss_table(view: &View<'_>) -> Found {
+    let rss = have(&view.adapter.rss)?;
+    let channels = have(&view.adapter.channels)?;
+    let now = |kind| amount(channels, kind).and_then(|one| one.now).unwrap_or(0);
+    let queues = now("combined") + now("rx");
+    let Some(table) = rss.table.as_ref().filter(|table| !table.is_empty() && queues > 1) else { return healthy() };
+    let used: std::collections::BTreeSet<u32> = table.iter().copied().collect();
+    if used.len() as u64 >= queues.min(table.len() as u64) {
+        return healthy();
+    }
+    let typed = view.typed();
+    // Some queues may be kept for programs that take their frames by rules.
+    let severity = if used.len() == 1 { Severity::Warning } else { Severity::Note };
+    let list: Vec<String> = used.iter().take(8).map(u32::to_string).collect();
+    Finding::new(severity, format!("what it receives is spread over {} of {queues} queues", used.len()))
+        .seen(format!("{} entries, all of them {}", table.len(), list.join(", ")), format!("ethtool -x {typed}"))
+        .mend(format!("ethtool -X {typed} equal {queues}"))
+        .gain("as many cores as queues")
+        .alone()
+}
+
+/// Counters of ENA.
+const ALLOWANCES: &[&str] = &[
+    "bw_in_allowance_exceeded",
+    "bw_out_allowance_exceeded",
+    "pps_allowance_exceeded",
+    "conntrack_allowance_exceeded",
+    "linklocal_allowance_exceeded",
+];
+
+fn allowances(view: &View<'_>) -> Found {
+    let Some(mut finding) = view.losses(ALLOWANCES, 0, "the cloud's network held back or dropped packets") else {
+        return healthy();
+    };
+    let passed = view.counted(&["rx_packets", "tx_packets"]).iter().map(|one| one.value).max().unwrap_or(0);
+    let most = view.counted(ALLOWANCES).iter().map(|one| one.value).max().unwrap_or(0);
+    // Bursts come to each; one packet of a hundred thousand is no burst.
+    if view.is_once() && most >= 1000 && most.saturating_mul(100_000) >= passed {
+        finding.severity = Severity::Warning;
+    }
+    finding.mend("a greater instance, fewer packets (MTU 9001 within a VPC), or fewer connections that its security groups track").alone()
 }
 
 fn xps(view: &View<'_>) -> Found {

@@ -2,6 +2,7 @@
 
 use super::ip::way_out;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
+use crate::doctor::protocols::tcp_counter;
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have, sysctl_path};
 use linerate_host::adapter::{Address, FilterRule, Metric, Neighbour, Route};
@@ -49,6 +50,14 @@ pub(super) const RULES: &[Rule] = &[
         published: "Documentation/networking/ip-sysctl.rst, accept_ra; RFC 4861, section 6.2.7",
         look: Look::Custom(advertisements),
         ..INTERFACE
+    },
+    Rule {
+        name: "policy-empty",
+        about: "rules that send packets to a table without routes",
+        means: "packets with that source go on to the next rule, and leave by another interface: who checks sources drops them",
+        published: "ip-rule(8); docs.aws.amazon.com, Configure a secondary network interface",
+        look: Look::Custom(policy_empty),
+        ..HOST
     },
     Rule {
         name: "route-metrics",
@@ -114,6 +123,19 @@ fn forwarding(view: &View<'_>) -> Found {
             .gain("what is behind it reaches other hosts")
             .alone();
     }
+    // A network of containers that run, whose packets go nowhere but by this host.
+    let holds =
+        view.interfaces.iter().any(|one| one.master == Some(interface.index) && one.kind.as_deref() == Some("veth"));
+    let contained =
+        interface.kind.as_deref() == Some("bridge") && holds && !view.addresses().unwrap_or_default().is_empty();
+    let inside = way_out(view).is_some_and(|out| out.index != interface.index);
+    if contained && inside && view.sysctl_number("net.ipv4.ip_forward") == Ok(0) {
+        return view
+            .set(Severity::Warning, "net.ipv4.ip_forward", 0, 1)
+            .seen("a bridge with members and an address, by which nothing leads out", "ip -d addr; ip route")
+            .gain("the containers behind it reach other hosts")
+            .alone();
+    }
     // A bridge passes frames on by itself.
     let bridged = interface.master.is_some() || interface.kind.as_deref() == Some("bridge");
     let addresses = view.addresses().unwrap_or_default();
@@ -158,9 +180,27 @@ fn reverse_path(view: &View<'_>) -> Found {
         let links: BTreeSet<_> = routes.iter().filter(|one| one.kind == "unicast").map(|one| one.link).collect();
         links.len() > 1
     });
-    let severity = if silent && several { Severity::Warning } else { Severity::Note };
-    view.set(severity, "net.ipv4.conf.all.rp_filter", all, 2).alone()
+    // Of a host with several networks so many are no forged sources, but answers by another way.
+    let dropped = tcp_counter(view, "IPReversePathFilter").map_or(0, |counter| counter.value);
+    let own = view.network.addresses.iter().flatten().filter(|one| one.address.is_ipv4() && !one.address.is_loopback());
+    let links: BTreeSet<u32> = own.map(|one| one.link).collect();
+    let drops = dropped >= DROPPED && links.len() > 1;
+    let severity = if silent && several || drops { Severity::Warning } else { Severity::Note };
+    let finding = view.set(severity, "net.ipv4.conf.all.rp_filter", all, 2);
+    let finding = match dropped {
+        0 => finding,
+        dropped => finding.seen(format!("TcpExtIPReversePathFilter {dropped}"), "nstat -az TcpExtIPReversePathFilter"),
+    };
+    match view.logged(&["martian source"]).last() {
+        Some(line) => finding.seen(line.trim(), "dmesg"),
+        None => finding,
+    }
+    .gain("or, for sources behind one interface: a rule and a table of routes for its address, so that answers leave by it")
+    .alone()
 }
+
+/// Packets that the reverse path filter has dropped before it is told as a loss.
+const DROPPED: u64 = 10_000;
 
 #[derive(PartialEq, Eq)]
 struct Direct<'a> {
@@ -295,11 +335,21 @@ fn gateways(view: &View<'_>, neighbours: &[Neighbour]) -> Result<Vec<Finding>, S
             }
             None => format!("see whether {via} is up, and the cable to it"),
         };
-        found.push(
-            Finding::new(severity, format!("the gateway {via} of the route to {network} does not answer"))
-                .seen(format!("{via} failed"), format!("ip neigh show {via} dev {name}"))
-                .mend(mend),
-        );
+        let finding = Finding::new(severity, format!("the gateway {via} of the route to {network} does not answer"))
+            .seen(format!("{via} failed"), format!("ip neigh show {via} dev {name}"));
+        // Reached by no network of the interface: a mask that is too long, or another network's gateway.
+        let own: Vec<&Address> = view.network.addresses.iter().flatten().filter(|one| one.link == *link).collect();
+        let outside = own.iter().find(|one| one.address.is_ipv4() == via.is_ipv4() && one.prefix < 32);
+        let outside = outside.filter(|_| via.is_ipv4() && !own.iter().any(|one| one.has(*via)));
+        found.push(match outside {
+            Some(one) => Finding {
+                what: format!("the gateway {via} of the route to {network} does not answer, and lies outside of {}/{}", one.address, one.prefix),
+                ..finding
+            }
+            .seen(format!("{}/{}", one.address, one.prefix), format!("ip addr show dev {name}"))
+            .mend(format!("the mask or the gateway is wrong: ip addr change {0}/BITS dev {name} with one that has {via}, or another gateway", one.address)),
+            None => finding.mend(mend),
+        });
     }
     Ok(found)
 }
@@ -354,6 +404,39 @@ fn next_hop(view: &View<'_>) -> Found {
 }
 
 const MAIN: u32 = 254;
+const LOCAL: u32 = 255;
+
+fn policy_empty(view: &View<'_>) -> Found {
+    let (policies, routes) = (have(&view.network.policies)?, view.routes()?);
+    if !routes.iter().any(|route| route.table == LOCAL) {
+        return Err("the routes of other tables than the main one are not told".to_owned());
+    }
+    let own = |address: IpAddr| view.network.addresses.iter().flatten().find(|one| one.address == address);
+    let mut found = Vec::new();
+    for one in policies.iter().filter(|one| !(MAIN - 1..=LOCAL).contains(&one.table)) {
+        let Some((from, bits)) = one.from.filter(|_| !routes.iter().any(|route| route.table == one.table)) else {
+            continue;
+        };
+        let address = own(from);
+        let severity = if address.is_some() { Severity::Warning } else { Severity::Note };
+        let link = address.and_then(|address| view.named(address.link));
+        let gateway = routes
+            .iter()
+            .find(|route| link.is_some_and(|link| route.link == Some(link.index)) && route.gateway.is_some());
+        let gateway = gateway.and_then(|route| route.gateway).map_or("GATEWAY".to_owned(), |via| via.to_string());
+        let device = link.map_or("DEV".to_owned(), |link| word(&link.name));
+        found.push(
+            Finding::new(
+                severity,
+                format!("packets from {from}/{bits} are to take table {}, which has no route", one.table),
+            )
+            .seen(format!("{}: from {from}/{bits} lookup {}", one.priority, one.table), "ip rule")
+            .mend(format!("ip route add default via {gateway} dev {device} table {}", one.table)),
+        );
+    }
+    found.truncate(8);
+    Ok(found)
+}
 
 /// The loss that a metric means, if it means one.
 fn cost(metric: &Metric, mtu: u32, view: &View<'_>) -> Option<(Severity, String)> {

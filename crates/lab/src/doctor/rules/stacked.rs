@@ -1,10 +1,10 @@
 //! Interfaces that stand on others: bridges, bonds, VLANs, virtual pairs.
 
-use super::ip::way_to;
+use super::ip::{way_out, way_to};
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::View;
-use linerate_host::adapter::{Detail, Interface};
+use linerate_host::adapter::{Detail, FilterChain, Interface};
 use linerate_host::shell::word;
 use linerate_host::tunables::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,30 @@ pub(super) const RULES: &[Rule] = &[
         means: "the links of its members are not looked at: frames are sent over one that is down, and lost",
         published: "Documentation/networking/bonding.rst, miimon",
         look: Look::Custom(bond_unwatched),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bond-lacp",
+        about: "members of a bond that LACP leaves out",
+        means: "the partner has not joined these links to the others: they carry nothing",
+        published: "IEEE 802.1AX, clause 6; Documentation/networking/bonding.rst, 802.3ad",
+        look: Look::Custom(bond_lacp),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bond-hash",
+        about: "how a bond spreads what it sends",
+        means: "all that goes to one router has one MAC address, and so one link: the others are idle",
+        published: "Documentation/networking/bonding.rst, xmit_hash_policy",
+        look: Look::Custom(bond_hash),
+        ..INTERFACE
+    },
+    Rule {
+        name: "bridge-filtered",
+        about: "whether the firewall drops what a bridge, or those behind it, pass on",
+        means: "a policy that another program has set (Docker) drops what guests or containers of the bridge send",
+        published: "Documentation/networking/ip-sysctl.rst, bridge-nf-call-iptables; docs.docker.com, Packet filtering and firewalls",
+        look: Look::Custom(bridge_filtered),
         ..INTERFACE
     },
     Rule {
@@ -185,6 +209,23 @@ fn bond_half(view: &View<'_>) -> Found {
         // Only one of them carries frames, and a slower one in reserve may be meant.
         let spare = text.lines().any(|line| line.starts_with("Bonding Mode: ") && line.contains("active-backup"));
         let severity = if spare { Severity::Note } else { Severity::Warning };
+        let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+        let rate = |link: &str| link.split(' ').next().and_then(|rate| rate.parse::<u64>().ok()).unwrap_or(0);
+        let active = value("Currently Active Slave:").and_then(|name| links.iter().find(|(one, _)| *one == name));
+        let fastest = links.iter().max_by_key(|(_, link)| rate(link));
+        if let (true, Some((name, link)), Some((faster, other))) = (spare, active, fastest)
+            && rate(link) < rate(other)
+            && value("Primary Slave:").is_none_or(|primary| primary == "None")
+        {
+            let what = format!("its active member {name} is slower than {faster}, and none is preferred");
+            found.push(
+                Finding::new(Severity::Warning, what)
+                    .seen(format!("{name} {link}, {faster} {other}; Primary Slave: None"), read.as_str())
+                    .mend(format!("ip link set dev {} type bond primary {}", view.typed(), word(faster)))
+                    .gain("the faster link carries the traffic as long as it is up"),
+            );
+            return Ok(found);
+        }
         let list: Vec<String> = links.iter().map(|(name, link)| format!("{name} {link}")).collect();
         found.push(
             Finding::new(severity, "its members have links of unlike speed or duplex")
@@ -200,10 +241,17 @@ fn bond_unwatched(view: &View<'_>) -> Found {
         return healthy();
     }
     let (name, typed) = (view.name(), view.typed());
-    let text = view.file(&format!("proc/net/bonding/{name}"))?;
+    let told = |key: &str| match view.interface().details.get(key) {
+        Some(Detail::Number(ms)) => Some(*ms),
+        _ => None,
+    };
+    let text = view.file(&format!("proc/net/bonding/{name}"));
+    let text = if told("miimon").is_some() { text.unwrap_or_default() } else { text? };
     let interval = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok());
-    let mii = interval("MII Polling Interval (ms):").ok_or("it does not tell how often it looks at links")?;
-    if mii > 0 || interval("ARP Polling Interval (ms):").is_some_and(|ms| ms > 0) {
+    let mii = interval("MII Polling Interval (ms):").or_else(|| told("miimon"));
+    let mii = mii.ok_or("it does not tell how often it looks at links")?;
+    let arp = interval("ARP Polling Interval (ms):").or_else(|| told("arp_interval"));
+    if mii > 0 || arp.is_some_and(|ms| ms > 0) {
         return healthy();
     }
     Finding::new(Severity::Warning, "it does not watch the links of its members")
@@ -211,6 +259,134 @@ fn bond_unwatched(view: &View<'_>) -> Found {
         .mend(format!("ip link set dev {typed} type bond miimon 100"))
         .gain("a link that goes is left after a tenth of a second")
         .alone()
+}
+
+/// Members of a bond, and the word that it says of itself.
+fn bonded<'a>(view: &'a View<'_>) -> Vec<&'a Interface> {
+    view.interfaces.iter().filter(|one| one.master == Some(view.interface().index)).collect()
+}
+
+fn says(view: &View<'_>, key: &str) -> String {
+    view.interface().details.get(key).map_or_else(String::new, ToString::to_string)
+}
+
+fn bond_lacp(view: &View<'_>) -> Found {
+    if view.interface().kind.as_deref() != Some("bond") || !view.is_up() {
+        return healthy();
+    }
+    let typed = view.typed();
+    let text = view.file(&format!("proc/net/bonding/{}", view.name())).unwrap_or_default();
+    if !text.contains("802.3ad") && says(view, "mode") != "802.3ad" {
+        return healthy();
+    }
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let of_link = |one: &Interface| match one.member.get("ad_aggregator_id") {
+        Some(Detail::Number(id)) => Some(*id),
+        _ => None,
+    };
+    let up = |name: &str| view.interfaces.iter().find(|one| one.name == name).is_none_or(|one| one.has("RUNNING"));
+    let mut all: Vec<(String, u64)> = members(&text)
+        .iter()
+        .filter(|(_, lines)| lines.get("MII Status") == Some(&"up"))
+        .filter_map(|(name, lines)| Some(((*name).to_owned(), number(lines.get("Aggregator ID")?)?)))
+        .collect();
+    let active = text
+        .split_once("Active Aggregator Info")
+        .and_then(|(_, rest)| number(rest.split_once("Aggregator ID:")?.1.lines().next()?));
+    if all.is_empty() {
+        all = bonded(view).into_iter().filter_map(|one| Some((one.name.clone(), of_link(one)?))).collect();
+    }
+    all.retain(|(name, _)| up(name));
+    let Some(active) = active.or_else(|| all.first().map(|(_, id)| *id)) else {
+        return Err("no text tells its aggregators".to_owned());
+    };
+    let left: Vec<&str> = all.iter().filter(|(_, id)| *id != active).map(|(name, _)| name.as_str()).collect();
+    if left.is_empty() {
+        return healthy();
+    }
+    Finding::new(
+        Severity::Warning,
+        format!("{} of its {} links are left out by LACP: {}", left.len(), all.len(), left.join(", ")),
+    )
+    .seen(
+        all.iter().map(|(name, id)| format!("{name} aggregator {id}")).collect::<Vec<_>>().join(", "),
+        format!("/proc/net/bonding/{typed}"),
+    )
+    .mend("at the partner: its port into the same channel (LAG) as the others, with LACP on")
+    .gain("all links of the bond carry traffic")
+    .alone()
+}
+
+/// Bytes of which a bond has sent enough to judge, and times as many as another.
+const MUCH: u64 = 10_000_000_000;
+const UNLIKE: u64 = 20;
+
+fn bond_hash(view: &View<'_>) -> Found {
+    let spreads = ["802.3ad", "balance-xor"].contains(&says(view, "mode").as_str());
+    if view.interface().kind.as_deref() != Some("bond") || !spreads || says(view, "xmit_hash_policy") != "layer2" {
+        return healthy();
+    }
+    let running = bonded(view).into_iter().filter(|one| one.has("RUNNING"));
+    let mut sent: Vec<(&str, u64)> =
+        running.filter_map(|one| Some((one.name.as_str(), one.counters.get("tx_bytes")?))).collect();
+    sent.sort_by_key(|(_, bytes)| *bytes);
+    let [(_, least), .., (_, most)] = sent[..] else { return healthy() };
+    if most < MUCH || least.saturating_mul(UNLIKE) > most {
+        return healthy();
+    }
+    let list: Vec<String> = sent.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
+    let typed = view.typed();
+    Finding::new(Severity::Warning, "it spreads by MAC address, and sends by one link")
+        .seen("xmit_hash_policy layer2", format!("ip -d link show dev {typed}"))
+        .seen(format!("bytes sent: {}", list.join(", ")), "ip -s link")
+        .mend(format!("ip link set dev {typed} type bond xmit_hash_policy layer3+4"))
+        .gain("connections are spread over all links")
+        .alone()
+}
+
+const FORWARD: u32 = 2;
+/// Packets that a policy has dropped before it is more than what strays.
+const STRAY: u64 = 1000;
+
+fn bridge_filtered(view: &View<'_>) -> Found {
+    let (interface, name, typed) = (view.interface(), "net.bridge.bridge-nf-call-iptables", view.typed());
+    if interface.kind.as_deref() != Some("bridge") {
+        return healthy();
+    }
+    let members = bonded(view);
+    // Frames between members, if the module asks the firewall; and packets of those behind it, which are routed.
+    let outward =
+        |one: &&Interface| one.device.is_some() || matches!(one.kind.as_deref(), None | Some("tun" | "bond" | "vlan"));
+    let bridged = view.sysctl_number(name) == Ok(1) && members.len() > 1 && members.iter().any(outward);
+    let addressed = view.addresses().is_ok_and(|own| own.iter().any(|one| one.address.is_ipv4()));
+    let inside = way_out(view).is_some_and(|out| out.index != interface.index);
+    let routed = addressed && inside && !members.is_empty() && view.sysctl_number("net.ipv4.ip_forward") == Ok(1);
+    if !bridged && !routed {
+        return healthy();
+    }
+    let chains = view.network.chains.as_ref().map_err(ToString::to_string)?;
+    let rules = view.network.filter_rules.as_deref().unwrap_or_default();
+    let own = |passed: &str| passed.is_empty() || passed == view.name();
+    let passes = |table: &str| rules.iter().any(|rule| rule.table == table && rule.passes.as_deref().is_some_and(own));
+    let dropping = |one: &&FilterChain| one.hook == Some(FORWARD) && one.drops && !passes(&one.table);
+    let Some(chain) = chains.iter().find(dropping) else { return healthy() };
+    let severity =
+        if chain.counted.is_some_and(|packets| packets >= STRAY) { Severity::Warning } else { Severity::Note };
+    let what = if bridged { "its members send each other" } else { "comes from behind it" };
+    let finding =
+        Finding::new(severity, format!("{} {} drops what {what}: no rule lets it pass", chain.table, chain.name));
+    let finding = if bridged { finding.seen(format!("{name} = 1"), format!("sysctl {name}")) } else { finding };
+    let seen =
+        chain.counted.map_or("policy DROP".to_owned(), |packets| format!("{packets} packets met the policy DROP"));
+    let accept = format!("iptables -I {} -i {typed} -o {typed} -j ACCEPT", word(&chain.name));
+    let mend = match bridged {
+        true => format!("{accept}; or, where no container network needs it, sysctl -w {name}=0"),
+        false => format!(
+            "iptables -I {0} -i {typed} -j ACCEPT; iptables -I {0} -o {typed} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT",
+            word(&chain.name)
+        ),
+    };
+    finding.seen(seen, "iptables -nvL FORWARD").mend(mend).gain("what is behind the bridge reaches others").alone()
 }
 
 /// Flags of a member, as they ought to be, and the loss if one is not.

@@ -1,7 +1,7 @@
 //! TCP, UDP and sockets.
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
-use crate::doctor::protocols::{ipv6_counter, protocol_counter, tcp_counter};
+use crate::doctor::protocols::{NETSTAT, SNMP, ipv6_counter, is_share, protocol_counter, tcp_counter};
 use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, is_usual};
 
@@ -201,6 +201,17 @@ fn buffers_socket(view: &View<'_>) -> Found {
             found.push(view.set(severity, name, most, 4 << 20).gain("'-w 512k' is what it says"));
         }
     }
+    for name in ["net.core.rmem_default", "net.core.wmem_default"] {
+        // A kernel's own is 212992; a program that asks for nothing has this.
+        if let Ok(usual) = view.sysctl_number(name)
+            && usual < 65_536
+        {
+            found.push(
+                view.set(Severity::Warning, name, usual, 212_992)
+                    .gain("datagrams find room at programs that ask for none"),
+            );
+        }
+    }
     Ok(found)
 }
 
@@ -280,9 +291,17 @@ fn fullest(view: &View<'_>) -> Option<(u16, u64)> {
 fn listen_drops(view: &View<'_>) -> Found {
     let [overflows, drops] = [tcp_counter(view, "ListenOverflows")?, tcp_counter(view, "ListenDrops")?];
     let (all, now) = (drops.value.max(overflows.value), drops.more.max(overflows.more));
+    let opened = protocol_counter(view, "Tcp", "PassiveOpens").unwrap_or_default();
     let finding = match (all, now) {
         (0, _) => return healthy(),
-        (all, now) if is_usual(now, protocol_counter(view, "Tcp", "PassiveOpens").unwrap_or_default().more, 0) => {
+        (all, 0) if is_share(view, NETSTAT, all, opened.value) => Finding::new(
+            Severity::Warning,
+            format!(
+                "{all} connections were dropped at listening sockets since the start, and {} came in",
+                opened.value
+            ),
+        ),
+        (all, now) if is_usual(now, opened.more, 0) => {
             Finding::new(Severity::Note, format!("{all} connections were dropped at listening sockets since the start"))
         }
         (_, now) => Finding::new(
@@ -322,8 +341,13 @@ fn udp_drops(view: &View<'_>) -> Found {
     let (lost, now) = all.iter().fold((0, 0), |(lost, now), (_, one)| (lost + one.value, now + one.more));
     let read = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().more
         + ipv6_counter(view, "Udp6InDatagrams").unwrap_or_default().more;
+    let came = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().value;
     let first = match (lost, now) {
         (0, _) => return healthy(),
+        (lost, 0) if is_share(view, SNMP, lost, came) => Finding::new(
+            Severity::Warning,
+            format!("{lost} datagrams found no room in their socket since the start, and {came} were read"),
+        ),
         (lost, now) if is_usual(now, read, 0) => {
             Finding::new(Severity::Note, format!("{lost} datagrams found no room in their socket since the start"))
         }

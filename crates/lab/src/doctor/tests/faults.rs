@@ -123,6 +123,62 @@ pub(super) const FAULTS: &[Fault] = &[
         ],
     ),
     Fault(
+        "pcie-errors",
+        true,
+        &[Put("PCI/aer_dev_correctable", "RxErr 812\nBadTLP 4\nTOTAL_ERR_COR 816\n")],
+        &["seat card and riser anew, or take another slot; then firmware of card and machine"],
+    ),
+    Fault(
+        "pcie-errors",
+        false,
+        &[Put("PCI/aer_dev_correctable", "RxErr 2\nBadTLP 0\n")],
+        &["seat card and riser anew, or take another slot; then firmware of card and machine"],
+    ),
+    Fault(
+        "fec-off",
+        false,
+        &[
+            SPEED,
+            Swap("netlink/linkmodes", "10000baseSR/Full", "100000baseCR4/Full"),
+            Put("netlink/fec", "message\n4 u32 49\n"),
+        ],
+        &["ethtool --set-fec ens2f0 encoding rs, and the same at the other end"],
+    ),
+    Fault(
+        "rss-table",
+        true,
+        &[Put("netlink/rss", "message\n4 hex 0000000000000000\n")],
+        &["ethtool -X ens2f0 equal 4"],
+    ),
+    Fault(
+        "allowances",
+        false,
+        &[Swap("ioctl/gstrings", "rx_queue_1_packets", "pps_allowance_exceeded")],
+        &[
+            "a greater instance, fewer packets (MTU 9001 within a VPC), or fewer connections that its security groups track",
+        ],
+    ),
+    Fault(
+        "bond-lacp",
+        true,
+        &[
+            BONDED,
+            Put(
+                BOND,
+                "Bonding Mode: IEEE 802.3ad Dynamic link aggregation\nMII Polling Interval (ms): 100\nActive Aggregator Info:\n\
+             \tAggregator ID: 1\n\nSlave Interface: a\nMII Status: up\nAggregator ID: 1\n\nSlave Interface: b\nMII Status: up\n\
+             Aggregator ID: 2\n",
+            ),
+        ],
+        &["at the partner: its port into the same channel (LAG) as the others, with LACP on"],
+    ),
+    Fault(
+        "kernel-log",
+        true,
+        &[Put("var/log/dmesg", "[ 9.5] NETDEV WATCHDOG: ens2f0 (ixgbe): transmit queue 3 timed out\n")],
+        &["firmware and driver of one release; to see whether an offload does it: ethtool -K DEV tso off gso off"],
+    ),
+    Fault(
         "aspm",
         false,
         &[Space(0x2010, 2)],
