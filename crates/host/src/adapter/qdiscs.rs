@@ -3,6 +3,7 @@
 use super::source::{Question, Source, Subject};
 use crate::absent::Part;
 use crate::netlink::message::{attribute, attributes, long, text, word};
+use linerate_text::saturating_u64;
 
 /// `struct tcmsg`.
 const HEADER: usize = 20;
@@ -61,7 +62,7 @@ impl Qdisc {
         let ticks = attribute(options, TCA_TBF_PARMS).filter(|parameters| kind == "tbf" && parameters.len() >= 36);
         let wide = attribute(options, TCA_TBF_RATE64).map(|rate| long(rate, 0)).or(rate.map(u64::from));
         let burst = ticks.zip(wide).map(|(parameters, rate)| {
-            u64::try_from(u128::from(rate) * u128::from(word(parameters, 28)) * 64 / 1_000_000_000).unwrap_or(u64::MAX)
+            saturating_u64(u128::from(rate) * u128::from(word(parameters, 28)) * 64 / 1_000_000_000)
         });
         let limit = match kind.as_str() {
             "pfifo" | "bfifo" | "pfifo_head_drop" => Some(word(options, 0)).filter(|_| options.len() >= 4),

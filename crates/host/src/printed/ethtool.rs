@@ -301,7 +301,8 @@ fn module(host: &mut Printed, interface: &str, lines: &[String]) {
     let number = |line: &str, unit: &str| line.split_once(unit)?.0.rsplit([' ', ':']).next()?.parse::<f64>().ok();
     let put = |page: &mut Vec<u8>, at: usize, value: f64| {
         // Temperatures are signed.
-        let bits = if value < 0.0 { value as i16 as u16 } else { value as u16 };
+        let whole: i64 = format!("{value:.0}").parse().unwrap_or(0);
+        let bits = u16::try_from(whole.rem_euclid(0x1_0000)).unwrap_or(0);
         page[at..at + 2].copy_from_slice(&bits.to_be_bytes());
     };
     let mut told = false;

@@ -147,7 +147,7 @@ impl Rule {
 
 /// A chain as it was read.
 #[derive(Default)]
-struct Chain {
+struct Posted {
     table: String,
     name: String,
     /// Number of its hook.
@@ -159,7 +159,7 @@ struct Chain {
     rules: u32,
 }
 
-impl Chain {
+impl Posted {
     fn end(&self) -> Vec<u8> {
         let mut message = Message::about(0, 0, &[]);
         message.text(1, &self.table);
@@ -182,7 +182,7 @@ impl Chain {
 /// Chains and rules of texts, in their order.
 #[derive(Default)]
 struct Ruleset {
-    chains: Vec<Chain>,
+    chains: Vec<Posted>,
     rules: Vec<Vec<u8>>,
     /// Tables of iptables.
     tables: Vec<String>,
@@ -195,7 +195,7 @@ pub(super) fn read(host: &mut Printed, lines: &[String]) {
     if all.chains.is_empty() {
         return;
     }
-    let chains: Vec<_> = all.chains.iter().map(Chain::end).collect();
+    let chains: Vec<_> = all.chains.iter().map(Posted::end).collect();
     chains.into_iter().for_each(|chain| host.add(Question::Chains, "", chain));
     host.answers.entry((Question::FilterRules, String::new())).or_default().extend(all.rules);
     if !all.tables.is_empty() {
@@ -205,7 +205,7 @@ pub(super) fn read(host: &mut Printed, lines: &[String]) {
 }
 
 impl Ruleset {
-    fn chain(&mut self, table: &str, name: &str) -> Option<&mut Chain> {
+    fn chain(&mut self, table: &str, name: &str) -> Option<&mut Posted> {
         self.chains.iter_mut().rev().find(|one| (one.table.as_str(), one.name.as_str()) == (table, name))
     }
 
@@ -236,13 +236,13 @@ impl Ruleset {
                 let [name, policy, ..] = words[..] else { continue };
                 let counted = words.get(2).and_then(|text| counts(text));
                 let hook = HOOKS.iter().position(|hook| *hook == name.to_ascii_lowercase() && policy != "-");
-                self.chains.push(Chain {
+                self.chains.push(Posted {
                     table: table.clone(),
                     name: name.to_owned(),
                     hook: hook.and_then(|hook| u32::try_from(hook).ok()),
                     drops: policy == "DROP",
                     counted,
-                    ..Chain::default()
+                    ..Posted::default()
                 });
                 continue;
             }
@@ -317,7 +317,7 @@ impl Ruleset {
                 ("chain", 1) if opens => {
                     chain = Some(word(1).to_owned());
                     let table = table.clone().unwrap_or_default();
-                    self.chains.push(Chain { table, name: word(1).to_owned(), ..Chain::default() });
+                    self.chains.push(Posted { table, name: word(1).to_owned(), ..Posted::default() });
                 }
                 ("}", 2) => chain = None,
                 ("}", 1) => table = None,

@@ -5,7 +5,7 @@ use crate::adapter::Details;
 use crate::adapter::Question;
 use crate::adapter::link::{COUNTERS, FLAGS, STATES};
 use crate::netlink::message::Message;
-use linerate_text::unhex;
+use linerate_text::{cut, unhex};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
@@ -579,8 +579,8 @@ fn bucket(options: &mut Message, words: &[String]) {
     let burst = behind(words, "burst").and_then(|text| scaled(text.split('/').next()?, 1024)).unwrap_or(0);
     let ticks = u128::from(burst) * 1_000_000_000 / 64 / u128::from(rate.max(1));
     let mut parameters = vec![0; 36];
-    parameters[8..12].copy_from_slice(&u32::try_from(rate).unwrap_or(u32::MAX).to_ne_bytes());
-    parameters[28..32].copy_from_slice(&u32::try_from(ticks).unwrap_or(u32::MAX).to_ne_bytes());
+    parameters[8..12].copy_from_slice(&cut(rate, u32::MAX).to_ne_bytes());
+    parameters[28..32].copy_from_slice(&cut(ticks, u32::MAX).to_ne_bytes());
     options.attribute(1, &parameters);
     options.attribute(4, &rate.to_ne_bytes());
 }

@@ -137,20 +137,21 @@ impl Printed {
         // Routes and neighbours name interfaces, which have numbers by then.
         all.iter().for_each(|(lines, file)| host.take(&mut links, lines, file));
         links.answer(&mut host);
+        // It names nodes, whose processors another text tells.
+        all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
         freebsd::read(&mut host, all.iter().flat_map(|(lines, _)| lines.iter().map(String::as_str)));
         let mut names = links.names();
         host.untaken = all.iter().flat_map(|(lines, file)| left(&mut names, lines, file)).collect();
         host
     }
 
-    /// Reads all of a text but links.
+    /// Reads all of a text but links and devices on PCI.
     fn take(&mut self, links: &mut ip::Links, lines: &[String], file: &str) {
         ip::lists(self, links, lines);
         sysctls(self, lines);
         ethtool::read(self, links, lines, named(file).as_deref());
         filter::read(self, lines);
         proc::read(self, lines, file);
-        lspci::read(self, lines);
     }
 
     fn add(&mut self, question: Question, interface: &str, answer: Vec<u8>) {
@@ -240,6 +241,7 @@ fn left(links: &mut ip::Links, lines: &[String], file: &str) -> Vec<String> {
         let (mut alone, mut own) = (Printed::default(), ip::Links::default());
         own.read(body);
         alone.take(links, block, file);
+        lspci::read(&mut alone, block);
         let is_freebsd = body.iter().any(|line| freebsd::is_of(line));
         alone.files.is_empty() && alone.answers.is_empty() && own.is_empty() && !is_freebsd
     };

@@ -1,5 +1,5 @@
 //! Files of /proc and /sys as people post them, each known by its lines; and programs that print what stands in one: nstat(8),
-//! `netstat -s`, `ss -ltn`, dmesg(1), `tuned-adm active`.
+//! `netstat -s`, `ss -ltn`, dmesg(1), cpupower(1), `tuned-adm active`.
 
 use super::{Printed, command};
 use std::collections::BTreeMap;
@@ -36,7 +36,15 @@ pub(super) fn read(host: &mut Printed, lines: &[String], file: &str) {
     counters(host, lines);
     listening(host, lines);
     log(host, lines);
+    let frequency = "sys/devices/system/cpu/cpu0/cpufreq";
     for line in lines {
+        // Of cpupower(1), frequency-info.
+        if let Some((_, rest)) = line.split_once("The governor \"") {
+            host.write(format!("{frequency}/scaling_governor"), rest.split('"').next().unwrap_or_default());
+        }
+        if let Some(driver) = line.strip_prefix("  driver: ") {
+            host.write(format!("{frequency}/scaling_driver"), driver.trim());
+        }
         if let Some(profile) = line.strip_prefix("Current active profile: ") {
             host.write("etc/tuned/active_profile", profile.trim());
         }
@@ -60,7 +68,7 @@ fn files(host: &mut Printed, lines: &[String]) {
 }
 
 /// Lines of a text from one that begins it, as long as they belong to it.
-fn block<'a>(lines: &'a [String], begins: impl Fn(&str) -> bool, goes_on: impl Fn(&str) -> bool) -> Vec<&'a str> {
+fn block(lines: &[String], begins: impl Fn(&str) -> bool, goes_on: impl Fn(&str) -> bool) -> Vec<&str> {
     let from = lines.iter().position(|line| begins(line)).map_or(&[][..], |at| &lines[at..]);
     from.iter()
         .map(String::as_str)

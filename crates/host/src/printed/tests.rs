@@ -304,6 +304,10 @@ table inet f {
 \t\tmeta l4proto icmp drop
 \t}
 }
+[root@a ~]# cpupower frequency-info
+analyzing CPU 0:
+  driver: acpi-cpufreq
+                  The governor \"powersave\" may decide which speed to use
 [root@a ~]# uptime
  12:00 up 3 days
 [root@a ~]# ss -uanm
@@ -359,6 +363,9 @@ fn what_people_post_beside_links_is_read_or_named() {
     assert_eq!(file("proc/net/netstat"), "TcpExt: ListenOverflows\nTcpExt: 12\n");
     assert_eq!(file("proc/net/snmp"), "Udp: RcvbufErrors\nUdp: 9\n");
     assert!(file("proc/net/tcp").contains(":01BB 00000000:0000 0A 00000000:00000081 "));
+    let frequency =
+        ["driver", "governor"].map(|name| file(&format!("sys/devices/system/cpu/cpu0/cpufreq/scaling_{name}")));
+    assert_eq!(frequency, ["acpi-cpufreq", "powersave"]);
     assert!(file("var/log/dmesg").contains("Link is Down"));
     let chains = crate::adapter::chains(&mut host).unwrap();
     let shown: Vec<_> =
@@ -384,7 +391,7 @@ fn what_people_post_beside_links_is_read_or_named() {
             ("FORWARD", false, None, Some("br0"), false),
             ("FORWARD", false, None, None, true),
             ("i", false, Some(false), None, false),
-            ("i", false, None, Some(""), false),
+            ("i", false, None, None, false),
             ("i", true, Some(true), None, false),
         ]
     );

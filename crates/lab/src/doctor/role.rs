@@ -37,7 +37,7 @@ const PROGRAMS: &[(Role, &[&str])] = &[
 ];
 
 /// Beginnings of the names of container networks' interfaces (docker, CNI, flannel, Calico, Cilium, kube-proxy).
-const CONTAINERS: [&str; 7] = ["docker0", "cni0", "cbr0", "flannel", "cali", "cilium_", "kube-"];
+pub(super) const CONTAINERS: [&str; 7] = ["docker0", "cni0", "cbr0", "flannel", "cali", "cilium_", "kube-"];
 
 /// Settings of IPv4 that CIS benchmarks ask for, and that Linux has otherwise by itself.
 const HARDENED: [(&str, u64); 3] = [

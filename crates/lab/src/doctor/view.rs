@@ -268,6 +268,11 @@ impl<'a> View<'a> {
         device.or_else(|| self.adapter.driver.as_ref().ok()?.name.as_deref())
     }
 
+    /// True if its driver leaves offloads off by itself.
+    pub(super) fn is_careful(&self) -> bool {
+        self.driver().is_some_and(|driver| CAREFUL.0.contains(&driver))
+    }
+
     /// True for an interface of mac80211, which has queues of its own.
     pub(super) fn is_wireless(&self, name: &str) -> bool {
         name.starts_with("wl") || self.names(&format!("sys/class/net/{name}")).iter().any(|one| one == "phy80211")
@@ -304,7 +309,7 @@ impl<'a> View<'a> {
                 .gain(gain)
                 .alone();
         }
-        if self.driver().is_some_and(|driver| CAREFUL.0.contains(&driver)) && CAREFUL.1.contains(&feature) {
+        if self.is_careful() && CAREFUL.1.contains(&feature) {
             return Finding::new(Severity::Note, format!("{feature} is off, as its driver leaves it by itself"))
                 .seen(
                     format!("{feature} off, driver {}", self.driver().unwrap_or_default()),

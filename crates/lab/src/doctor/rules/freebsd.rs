@@ -148,6 +148,7 @@ fn tcp_options(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     if !is_first(one, texts) {
         return healthy();
     }
+    texts.sysctl.as_ref().map_err(|absent| format!("sysctl: {absent}"))?;
     let mut found = Vec::new();
     for (name, words) in [
         ("net.inet.tcp.rfc1323", "no window is larger than 64 KiB"),

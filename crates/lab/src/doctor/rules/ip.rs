@@ -118,7 +118,16 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     if least >= mtu || !view.is_up() || stacked(inside, out) || stacked(out, inside) {
         return healthy();
     }
-    if !view.addresses()?.iter().any(|own| one(own.address)) || view.sysctl_number("net.ipv4.ip_forward")? == 0 {
+    // Pairs of containers have routes instead of an address (Calico).
+    let led = || {
+        view.routes()
+            .is_ok_and(|all| all.iter().any(|route| route.kind == "unicast" && route.link == Some(inside.index)))
+    };
+    let is_pair = inside.kind.as_deref() == Some("veth") && inside.lower_elsewhere;
+    let leads = is_pair && led();
+    if !(leads || view.addresses()?.iter().any(|own| one(own.address)))
+        || view.sysctl_number("net.ipv4.ip_forward")? == 0
+    {
         return healthy();
     }
     let rules = match &view.network.filter_rules {

@@ -151,19 +151,20 @@ fn ring_rx(view: &View<'_>) -> Found {
     ];
     let what = "received frames are lost for want of room";
     let (name, typed) = (view.name(), view.typed());
-    let Some(mut finding) = view.losses(&names, 0, what) else {
+    let lost = view.losses(&names, 0, what);
+    let behind = view.losses(&["rx_dropped"], 10, "received frames are dropped behind the ring");
+    let graver = |one: &Finding| lost.as_ref().is_none_or(|lost| lost.severity < one.severity);
+    if let Some(finding) = behind.filter(graver) {
         // What the kernel drops behind the ring are frames of protocols that nobody here speaks (STP, LLDP), or for the idle member
         // of a bond; no ring has room for those.
-        let Some(finding) = view.losses(&["rx_dropped"], 10, "received frames are dropped behind the ring") else {
-            return healthy();
-        };
         return finding
             .meaning(
                 "the stack has no use for them, or no memory or time: frames that nobody here speaks, or real loss",
             )
             .mend(format!("see which: tcpdump -e -n -i {typed} not ip and not ip6 and not arp; 'nstat -az', backlog"))
             .alone();
-    };
+    }
+    let Some(mut finding) = lost else { return healthy() };
     let ring = view
         .adapter
         .rings
@@ -206,7 +207,8 @@ fn one_queue(view: &View<'_>) -> Found {
     let cores = u64::try_from(view.shared()?.len()).unwrap_or(1);
     let (name, typed) = (view.name(), view.typed());
     let pair = view.interface().kind.as_deref() == Some("veth");
-    let merges = view.interface().xdp_program.is_some() || view.feature("rx-gro")?.is_some_and(|gro| gro.active);
+    let merges =
+        view.interface().xdp_program.is_some() || view.feature("rx-gro").ok().flatten().is_some_and(|gro| gro.active);
     let mut found = Vec::new();
     for (kind, setting) in [("combined", "combined"), ("rx", "channels-rx"), ("tx", "channels-tx")] {
         let Some((now, most)) = amount(channels, kind).and_then(|one| Some((one.now?, one.most?))) else { continue };

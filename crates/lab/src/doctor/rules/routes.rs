@@ -3,6 +3,7 @@
 use super::ip::way_out;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::tcp_counter;
+use crate::doctor::role::CONTAINERS;
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have, sysctl_path};
 use linerate_host::adapter::{Address, FilterRule, Metric, Neighbour, Route};
@@ -126,8 +127,8 @@ fn forwarding(view: &View<'_>) -> Found {
     // A network of containers that run, whose packets go nowhere but by this host.
     let holds =
         view.interfaces.iter().any(|one| one.master == Some(interface.index) && one.kind.as_deref() == Some("veth"));
-    let contained =
-        interface.kind.as_deref() == Some("bridge") && holds && !view.addresses().unwrap_or_default().is_empty();
+    let made = CONTAINERS.iter().any(|start| interface.name.starts_with(start));
+    let contained = made && holds && !view.addresses().unwrap_or_default().is_empty();
     let inside = way_out(view).is_some_and(|out| out.index != interface.index);
     if contained && inside && view.sysctl_number("net.ipv4.ip_forward") == Ok(0) {
         return view
@@ -263,11 +264,9 @@ fn asymmetric_route(view: &View<'_>) -> Found {
     // One neighbour at both: they are on one segment, where each answers for the other.
     let shared = one_segment(view, beside);
     // Of a laptop at the dock the radio is what is left when the cable goes.
-    let radio = shared.is_none()
-        && [name, beside].iter().any(|one| view.is_wireless(one))
-        && own.metric != routes[other].metric;
+    let radio = [name, beside].iter().any(|one| view.is_wireless(one)) && own.metric != routes[other].metric;
     // It receives, and sends nothing: all answers leave by the other.
-    let passed = |name: &str| view.counted(&[name]).iter().map(|one| one.value).max().unwrap_or(0);
+    let passed = |name: &str| view.interface().counters.get(name).unwrap_or(0);
     let [sent, received] = ["tx_packets", "rx_packets"].map(passed);
     let one_way = received > 1_000_000 && sent.saturating_mul(1000) < received;
     let (severity, what) = match drops {
@@ -603,6 +602,10 @@ fn arp(view: &View<'_>) -> Found {
         [None, Some("veth"), Some("bridge"), Some("bond"), Some("team"), Some("tun"), Some("vlan"), Some("macvlan")];
     let member = interface.master.is_some() || interface.has("SLAVE");
     if interface.hardware != 1 || member || !kinds.contains(&interface.kind.as_deref()) {
+        return healthy();
+    }
+    // A port that captures speaks to nobody.
+    if view.has_flag("NOARP") && view.has_flag("PROMISC") {
         return healthy();
     }
     if view.has_flag("NOARP") {

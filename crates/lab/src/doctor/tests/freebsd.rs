@@ -27,6 +27,7 @@ fn host(name: &str, options: &str, more: &str, files: &[(&str, &str)]) -> Examin
 
 const HEALTHY: &str =
     "net.inet.ip.forwarding: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+const UNSCALED: &str = "net.inet.ip.forwarding: 0\nnet.inet.tcp.rfc1323: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
 const ROUTES: &str =
     "net.inet.ip.forwarding: 1\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
 const SMALL: &str = "net.inet.tcp.recvbuf_max: 2097152\nnet.inet.tcp.sendbuf_max: 16777216\n";
@@ -133,6 +134,20 @@ fn each_fault_of_freebsd_is_found_and_what_is_near_is_not() {
             "em0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tstatus: no carrier\n",
             &[("sysctl", HEALTHY)],
             &[["freebsd-link-down", "see cable, module and partner"]],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "em0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tmedia: Ethernet 100baseTX <half-duplex>\n\tstatus: active\n",
+            &[("sysctl", HEALTHY)],
+            &[["freebsd-duplex", "ifconfig em0 media autoselect, and autonegotiation on at the partner"]],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "",
+            &[("sysctl", UNSCALED)],
+            &[["freebsd-tcp-options", "sysctl net.inet.tcp.rfc1323=1, and so in /etc/sysctl.conf"]],
         ),
     ];
     let mut seen = BTreeSet::new();

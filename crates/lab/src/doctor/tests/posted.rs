@@ -341,7 +341,7 @@ fn what_texts_of_the_stack_show_is_found() {
     let guard_nft = "nothing, if they are meant to guard; 'nft list ruleset' shows them";
     let full = "sysctl -w net.core.somaxconn='4096', and start the program at port 443 again";
     let room = "see 'ss -lunm' (d in skmem): a larger SO_RCVBUF there and net.core.rmem_max, or more threads that read";
-    let loose = "sysctl -w net.ipv4.conf.all.rp_filter=2";
+    let loose = "sysctl -w net.ipv4.conf.all.rp_filter='2'";
     holds(&[
         ("firewall", Some((W, pass)), filter(&format!("-A INPUT -p icmp -j DROP\n{related}"))),
         ("firewall", Some((N, guard)), filter(&format!("{related}-A INPUT -p icmp -j DROP\n"))),
@@ -350,7 +350,7 @@ fn what_texts_of_the_stack_show_is_found() {
         ("firewall", Some((N, guard_nft)), nft("\t\tct state established,related accept\n\t\tip protocol icmp drop\n")),
         ("policy-empty", Some((W, "ip route add default via 192.0.2.1 dev eth0 table 200")), policy("")),
         ("policy-empty", None, policy("default via 192.0.2.1 dev eth0 table 200\n")),
-        ("sysctl-range", Some((W, "sysctl -w net.ipv4.tcp_tw_recycle=0")), sysctl("net.ipv4.tcp_tw_recycle", 1)),
+        ("sysctl-range", Some((W, "sysctl -w net.ipv4.tcp_tw_recycle='0'")), sysctl("net.ipv4.tcp_tw_recycle", 1)),
         ("sysctl-range", None, sysctl("net.ipv4.tcp_tw_recycle", 0)),
         ("listen-drops", Some((W, full)), listen(8_812_233)),
         ("listen-drops", Some((N, full)), listen(12)),
@@ -387,7 +387,7 @@ fn what_texts_of_the_stack_show_is_found() {
             Some((N, "nothing, if it is meant so; otherwise: tc qdisc change dev eth0 root cake with a higher rate")),
             cake,
         ),
-        ("forwarding", Some((W, "sysctl -w net.ipv4.ip_forward=1")), pods(0)),
+        ("forwarding", Some((W, "sysctl -w net.ipv4.ip_forward='1'")), pods(0)),
         ("forwarding", None, pods(1)),
         (
             "kernel-log",
@@ -415,8 +415,7 @@ fn what_cannot_be_or_is_meant_otherwise_is_no_warning() {
     let address = "    inet 192.0.2.20/24 scope global eth0\n";
     let warnings = |text: &str| {
         let all = examined(text);
-        let of = all.findings.iter().filter(|one| one.severity > N).map(|one| one.rule.to_string()).collect::<Vec<_>>();
-        of
+        all.findings.iter().filter(|one| one.severity > N).map(|one| one.rule.to_string()).collect::<Vec<_>>()
     };
     // Fixed off: neither segmentation nor what it needs is to be had.
     assert_eq!(warnings(&features("smsc95xx", RUNS, address, "off [fixed]", "")), ["gro"]);
@@ -433,6 +432,7 @@ fn what_cannot_be_or_is_meant_otherwise_is_no_warning() {
     let careful = examined(&features("r8169", RUNS, address, "off", ""));
     let sums = careful.findings.iter().find(|one| one.rule == "scatter-gather").unwrap();
     assert!(sums.severity == N && sums.mend.as_ref().unwrap().contains("console"), "{sums:#?}");
+    assert!(careful.findings.iter().all(|one| one.rule != "feature-refused"), "{careful:#?}");
     // A bridge of containers that do not run has no carrier, and no cable.
     let docker = format!(
         "# ip addr\n{}3: docker0: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 1500 qdisc noqueue state DOWN group default\n    link/ether 02:42:00:00:00:01\n",
@@ -458,7 +458,12 @@ fn what_cannot_be_or_is_meant_otherwise_is_no_warning() {
             )
         )
     };
-    assert!(found(&both("wlp1s0", 600, 12), "asymmetric-route").iter().all(|one| one.0 == N));
+    let gateway = "# ip neigh\n192.0.2.1 dev eth0 lladdr 02:00:00:00:00:01 REACHABLE\n192.0.2.1 dev wlp1s0 lladdr 02:00:00:00:00:01 STALE\n";
+    let docked = both("wlp1s0", 600, 12) + gateway;
+    assert!(found(&docked, "asymmetric-route").iter().all(|one| one.0 == N));
+    let capture = format!("# ip addr\n{}", eth0().replace("UP,LOWER_UP", "NOARP,PROMISC,UP,LOWER_UP"));
+    assert!(found(&capture, "arp").is_empty());
+    assert_eq!(found(&capture.replace("PROMISC,", ""), "arp").len(), 1);
     assert!(found(&both("wlp1s0", 600, 12), "no-queue").is_empty());
     assert_eq!(found(&both("eth1", 101, 12), "asymmetric-route").iter().filter(|one| one.0 == W).count(), 1);
     assert!(found(&both("eth1", 101, 90_000_000), "asymmetric-route").iter().all(|one| one.0 == N));
@@ -480,6 +485,13 @@ fn what_was_not_read_is_not_said_to_be_absent() {
             )
         )
     };
+    let pod = format!(
+        "# ip addr\n{}{}# ip route\ndefault via 192.0.2.1 dev eth0\n192.0.2.77 dev cali1 scope link\n# sysctl -a\nnet.ipv4.ip_forward = 1\n",
+        eth0().replace("mtu 1500", "mtu 1460"),
+        link(7, "cali1@if4", RUNS, "mtu 1500 qdisc noqueue", "")
+    );
+    assert_eq!(found(&pod, "mtu-forwarded").len(), 1);
+    assert!(found(&pod.replace("mtu 1460", "mtu 1500"), "mtu-forwarded").is_empty());
     let seen = |text: &str| {
         let all = examined(text);
         let one = all.findings.into_iter().find(|one| one.rule == "mtu-forwarded");
