@@ -27,6 +27,7 @@ const USUAL: &[(Role, &str, bool)] = &[
     (Role::LowLatency, "gro", false),
     (Role::LowLatency, "one-queue", false),
     (Role::LowLatency, "irqs-on-one-core", false),
+    (Role::LowLatency, "rss-table", false),
 ];
 
 /// Programs of a role: beginnings of their names.
@@ -110,7 +111,7 @@ fn low_latency(view: &View<'_>) -> Option<Evidence> {
 }
 
 /// Rules that find what is meant at a port that only captures: frames are to be seen as they came, in their order.
-const CAPTURED: [&str; 10] = [
+const CAPTURED: [&str; 11] = [
     "gro",
     "gso",
     "tso",
@@ -120,6 +121,7 @@ const CAPTURED: [&str; 10] = [
     "vlan-offload",
     "feature-refused",
     "one-queue",
+    "rss-table",
     "super-frames",
 ];
 

@@ -181,7 +181,7 @@ fn firewall(view: &View<'_>) -> Found {
         .alone()
 }
 
-fn conntrack(view: &View<'_>) -> Found {
+pub(super) fn conntrack(view: &View<'_>) -> Found {
     let Ok(most) = view.sysctl_number("net.netfilter.nf_conntrack_max") else { return healthy() };
     let now = view.sysctl_number("net.netfilter.nf_conntrack_count")?;
     if now * 10 < most * 8 {

@@ -288,8 +288,7 @@ fn buffers(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
         let now = number(texts, name)?;
         if now < LEAST {
             found.push(
-                // It is what FreeBSD has by itself, and enough for short paths.
-                // Below that somebody has set it.
+                // FreeBSD's own value is enough for short paths; below that somebody has set it.
                 Finding::new(if now < OWN { Severity::Warning } else { Severity::Note }, format!("{name} is {now}"))
                     .seen(format!("{name}: {now}"), format!("sysctl {name}"))
                     .mend(format!("sysctl kern.ipc.maxsockbuf=33554432 {name}=16777216, and so in /etc/sysctl.conf"))

@@ -119,13 +119,9 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
         return healthy();
     }
     // Pairs of containers have routes instead of an address (Calico).
-    let led = || {
-        view.routes()
-            .is_ok_and(|all| all.iter().any(|route| route.kind == "unicast" && route.link == Some(inside.index)))
-    };
     let is_pair = inside.kind.as_deref() == Some("veth") && inside.lower_elsewhere;
-    let leads = is_pair && led();
-    if !(leads || view.addresses()?.iter().any(|own| one(own.address)))
+    let leads = |route: &Route| route.kind == "unicast" && route.link == Some(inside.index);
+    if !(is_pair && view.routes()?.iter().any(leads) || view.addresses()?.iter().any(|own| one(own.address)))
         || view.sysctl_number("net.ipv4.ip_forward")? == 0
     {
         return healthy();
@@ -146,7 +142,11 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     let which = if inside.kind.as_deref() == Some("bridge") { ", and of all that is attached to it" } else { "" };
     // Packets that were to be forwarded and were too long.
     let dropped = protocol_counter(view, "Ip", "FragFails").map_or(0, |counter| counter.value);
-    let severity = if dropped > 0 { Severity::Warning } else { view.graver_for(&[Load::Forward]) };
+    // Containers that run, and the network below a card has no more room: what comes for them is dropped by a switch, which tells nobody.
+    let runs = |one: &Interface| one.master == Some(inside.index) && one.has("RUNNING");
+    let holds = inside.kind.as_deref() == Some("bridge") && view.interfaces.iter().any(runs);
+    let unheard = holds && out.kind.is_none() && out.hardware == 1 && view.network.filter_rules.is_ok();
+    let severity = if dropped > 0 || unheard { Severity::Warning } else { view.graver_for(&[Load::Forward]) };
     let first = Finding::new(
         severity,
         format!("its MTU is {mtu}, and that of {name}, by which its packets are forwarded, {least}"),
@@ -200,6 +200,16 @@ fn mtu_small(view: &View<'_>) -> Found {
         .alone()
 }
 
+/// Commands that give another interface the routes over gateways, which go with the address.
+fn led_by(view: &View<'_>, interface: &Interface, to: &str) -> String {
+    let routes = view.network.routes.iter().flatten();
+    let own = routes.filter(|one| {
+        (one.link, one.kind, one.table) == (Some(interface.index), "unicast", MAIN) && one.to.0.is_ipv4()
+    });
+    let add = |one: &Route| Some(format!("; ip route add {} via {} dev {to}", one.network(), one.gateway?));
+    own.filter_map(add).collect()
+}
+
 fn address_state(view: &View<'_>) -> Found {
     let (name, typed, interface) = (view.name(), view.typed(), view.interface());
     let read = format!("ip addr show dev {typed}");
@@ -246,10 +256,11 @@ fn address_state(view: &View<'_>) -> Found {
             )
             .seen(format!("{}/{} at a member of {}", one.address, one.prefix, bridge.name), read.as_str())
             .mend(format!(
-                "ip addr del {0}/{1} dev {typed}; ip addr add {0}/{1} dev {2}",
+                "ip addr del {0}/{1} dev {typed}; ip addr add {0}/{1} dev {2}{3}",
                 one.address,
                 one.prefix,
-                word(&bridge.name)
+                word(&bridge.name),
+                led_by(view, interface, &word(&bridge.name))
             )),
         );
     }

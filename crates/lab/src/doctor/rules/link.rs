@@ -44,23 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         about: "frames with a wrong check sequence",
         means: "cable, module or port damage frames: TCP sees them as loss, and slows down",
         published: "linux/if_link.h, rx_crc_errors; ethtool(8), eth-mac group",
-        look: Look::Losses(
-            &[
-                "rx_crc_errors",
-                "rx_crc_errors_phy",
-                "rx_symbol_err_phy",
-                "port.rx_crc_errors",
-                "rx_fcs_errors",
-                "rx_frame_errors",
-                "FrameCheckSequenceErrors",
-                "AlignmentErrors",
-                "etherStatsFragments",
-                "etherStatsJabbers",
-            ],
-            0,
-            "frames arrive damaged",
-            "clean or replace cable and module; see optical power in 'linerate nic show'",
-        ),
+        look: Look::Custom(crc_errors),
         ..INTERFACE
     },
     Rule {
@@ -359,8 +343,32 @@ fn fec_errors(view: &View<'_>) -> Found {
 }
 
 /// Counters of damage that FEC would have mended.
-const DAMAGE: &[&str] =
-    &["rx_crc_errors", "rx_crc_errors_phy", "rx_symbol_err_phy", "rx_pcs_symbol_err_phy", "rx_fcs_errors"];
+/// Counters of frames that came damaged.
+const DAMAGE: &[&str] = &[
+    "rx_crc_errors",
+    "rx_crc_errors_phy",
+    "rx_symbol_err_phy",
+    "port.rx_crc_errors",
+    "rx_fcs_errors",
+    "rx_frame_errors",
+    "FrameCheckSequenceErrors",
+    "AlignmentErrors",
+    "etherStatsFragments",
+    "etherStatsJabbers",
+];
+
+fn crc_errors(view: &View<'_>) -> Found {
+    let Some(finding) = view.losses(DAMAGE, 0, "frames arrive damaged") else { return healthy() };
+    let half = view.adapter.modes.as_ref().is_ok_and(|modes| modes.duplex == Some("half"));
+    let bare = fec_off(view).is_ok_and(|found| !found.is_empty());
+    finding
+        .mend(match (half, bare) {
+            (true, _) => "duplex first, as its own finding says: at half duplex these are what is left of collisions",
+            (_, true) => "error correction first, as its own finding says; then clean or replace cable and module",
+            _ => "clean or replace cable and module; see optical power in 'linerate nic show'",
+        })
+        .alone()
+}
 
 fn fec_off(view: &View<'_>) -> Found {
     let fec = have(&view.adapter.fec)?;

@@ -1,5 +1,7 @@
 //! What the kernel says in its log about the network: each line is a fault that it has seen itself.
 
+use super::firewall::conntrack;
+use super::routes::neighbour_table;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, HOST, Look, Rule};
 use crate::doctor::view::View;
@@ -134,9 +136,19 @@ const ROWS: &[Row] = &[
     (&["over temperature"], true, "an adapter was too hot", "see fans and slots beside it"),
 ];
 
+type Tells = fn(&View<'_>) -> bool;
+
+/// Rows, by their first words, whose state another rule looks at: it tells the values, and they are not told twice.
+const ELSEWHERE: &[(&str, Tells)] = &[
+    ("conntrack: table full", |view| conntrack(view).is_ok_and(|found| !found.is_empty())),
+    ("table overflow!", |view| neighbour_table(view).is_ok_and(|found| !found.is_empty())),
+    ("duplicate address", |view| view.network.addresses.iter().flatten().any(|one| one.states.contains(&"dadfailed"))),
+];
+
 fn kernel_log(view: &View<'_>) -> Found {
     view.file("var/log/dmesg")?;
-    let found = ROWS.iter().filter_map(|(words, grave, what, mend)| {
+    let told = |words: &[&str]| ELSEWHERE.iter().any(|(first, tells)| words[0] == *first && tells(view));
+    let found = ROWS.iter().filter(|(words, ..)| !told(words)).filter_map(|(words, grave, what, mend)| {
         let lines = view.logged(words);
         let last = lines.last()?;
         let severity = if *grave { Severity::Warning } else { Severity::Note };

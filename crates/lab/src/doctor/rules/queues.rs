@@ -141,7 +141,6 @@ fn ring_rx(view: &View<'_>) -> Found {
         "rx_out_of_buffer",
         "rx-alloc-fail",
         "rx-hw-drop-overruns",
-        "rx_discards_phy",
         "rx_no_dma_resources",
         "port.rx_discards",
         "rx_discards",
@@ -152,6 +151,14 @@ fn ring_rx(view: &View<'_>) -> Found {
     let what = "received frames are lost for want of room";
     let (name, typed) = (view.name(), view.typed());
     let lost = view.losses(&names, 0, what);
+    // The adapter's own buffer, before any ring (mlx5).
+    let inner = view.losses(&["rx_discards_phy"], 0, "the adapter has no room for frames that come, before any ring");
+    if let Some(finding) = inner.filter(|one| lost.as_ref().is_none_or(|lost| lost.severity < one.severity)) {
+        return finding
+            .meaning("its way to memory is slower than the link: the adapter's own buffer is full, and frames are lost there")
+            .mend("see its PCIe link (pcie-width, pcie-speed) and the node of its memory (irq-far); a longer ring has no part in it")
+            .alone();
+    }
     let behind = view.losses(&["rx_dropped"], 10, "received frames are dropped behind the ring");
     let graver = |one: &Finding| lost.as_ref().is_none_or(|lost| lost.severity < one.severity);
     if let Some(finding) = behind.filter(graver) {

@@ -187,12 +187,24 @@ fn reverse_path(view: &View<'_>) -> Found {
     let links: BTreeSet<u32> = own.map(|one| one.link).collect();
     let drops = dropped >= DROPPED && links.len() > 1;
     let severity = if silent && several || drops { Severity::Warning } else { Severity::Note };
-    let finding = view.set(severity, "net.ipv4.conf.all.rp_filter", all, 2);
+    // The greater of both counts, so that one interface can be loosened by itself.
+    let martian = view.logged(&["martian source"]).pop();
+    let came = martian.as_deref().and_then(|line| line.rsplit_once("on dev ")).map(|(_, name)| name.trim());
+    let own = came.filter(|name| !name.contains('.') && view.interfaces.iter().any(|one| one.name == *name));
+    let own = own.map(|name| (name, format!("net.ipv4.conf.{name}.rp_filter")));
+    let finding = match own.and_then(|(name, own)| Some((name, view.sysctl_number(&own).ok()?, own))) {
+        Some((name, now, own)) => Finding {
+            what: format!("the reverse path filter drops what comes by {name} and would be answered by another"),
+            ..view.set(severity, &own, now, 2)
+        }
+        .seen(format!("net.ipv4.conf.all.rp_filter = {all}"), "sysctl net.ipv4.conf.all.rp_filter"),
+        None => view.set(severity, "net.ipv4.conf.all.rp_filter", all, 2),
+    };
     let finding = match dropped {
         0 => finding,
         dropped => finding.seen(format!("TcpExtIPReversePathFilter {dropped}"), "nstat -az TcpExtIPReversePathFilter"),
     };
-    match view.logged(&["martian source"]).last() {
+    match martian {
         Some(line) => finding.seen(line.trim(), "dmesg"),
         None => finding,
     }
@@ -528,7 +540,7 @@ fn neighbours(view: &View<'_>) -> Found {
         .alone()
 }
 
-fn neighbour_table(view: &View<'_>) -> Found {
+pub(super) fn neighbour_table(view: &View<'_>) -> Found {
     let name = "net.ipv4.neigh.default.gc_thresh3";
     let most = view.sysctl_number(name)?;
     // Permanent ones (ATF_PERM) do not count.

@@ -270,6 +270,16 @@ fn says(view: &View<'_>, key: &str) -> String {
     view.interface().details.get(key).map_or_else(String::new, ToString::to_string)
 }
 
+/// A partner that has said nothing.
+const NOBODY: &str = "00:00:00:00:00:00";
+
+/// Address of the system that a member's partner says it is, in a bond's file.
+fn partner<'t>(text: &'t str, member: &str) -> Option<&'t str> {
+    let (_, of) = text.split_once(&format!("Slave Interface: {member}\n"))?;
+    let (_, of) = of.split("Slave Interface: ").next()?.split_once("details partner lacp pdu:")?;
+    of.lines().find_map(|line| line.trim().strip_prefix("system mac address: "))
+}
+
 fn bond_lacp(view: &View<'_>) -> Found {
     if view.interface().kind.as_deref() != Some("bond") || !view.is_up() {
         return healthy();
@@ -304,8 +314,12 @@ fn bond_lacp(view: &View<'_>) -> Found {
     if left.is_empty() {
         return healthy();
     }
+    // Links to another switch, which is no stack with the first, wait until that goes (ad_select): somebody has set up two.
+    let heard = text.lines().find_map(|line| line.trim().strip_prefix("Partner Mac Address: "));
+    let spare = |name: &&str| partner(&text, name).is_some_and(|own| own != NOBODY && Some(own) != heard);
+    let severity = if left.iter().all(spare) { Severity::Note } else { Severity::Warning };
     Finding::new(
-        Severity::Warning,
+        severity,
         format!("{} of its {} links are left out by LACP: {}", left.len(), all.len(), left.join(", ")),
     )
     .seen(
@@ -497,16 +511,23 @@ fn duplicate_address(view: &View<'_>) -> Found {
     // Pairs that lead to other namespaces are a link each, as those of Calico, which all have one address.
     let leads_away =
         |one: &Interface| one.kind.as_deref() == Some("veth") && one.master.is_none() && one.lower_elsewhere;
+    // Ports of one Open vSwitch have the address of its way out.
+    let of = |one: Option<&Interface>, kind: &str| one.is_some_and(|one| one.kind.as_deref() == Some(kind));
+    let is_port = |one: &Interface| {
+        of(Some(one), "openvswitch") || of(one.master.and_then(|master| view.named(master)), "openvswitch")
+    };
     let related = |one: &&Interface| {
         one.index != interface.index
             && one.address.as_deref() == Some(address)
-            && !(leads_away(interface) && leads_away(one))
+            && !(leads_away(interface) && leads_away(one) || is_port(interface) && is_port(one))
     };
     let (name, typed) = (view.name(), view.typed());
     let twins: Vec<&Interface> = view.interfaces.iter().filter(related).collect();
+    // Both links of a ring have the address of what sends by both (IEC 62439-3, HSR and PRP).
+    let ring = twins.iter().copied().chain([interface]).any(|one| of(Some(one), "hsr"));
     // A bridge, a bond and each VLAN have the address of what is below them.
     let stack = if twins.is_empty() { BTreeSet::new() } else { stack(view) };
-    let Some(other) = twins.into_iter().find(|one| !stack.contains(&one.index)) else {
+    let Some(other) = twins.into_iter().find(|one| !ring && !stack.contains(&one.index)) else {
         let neighbours = view.neighbours().unwrap_or_default();
         let Some(same) = neighbours.into_iter().find(|one| one.state != "noarp" && one.mac.as_deref() == Some(address))
         else {

@@ -226,7 +226,7 @@ fn what_texts_of_stacked_interfaces_show_is_found() {
     };
     let accept = "iptables -I FORWARD -i br0 -o br0 -j ACCEPT; or, where no container network needs it, sysctl -w net.bridge.bridge-nf-call-iptables=0";
     let other = "at the partner: its port into the same channel (LAG) as the others, with LACP on";
-    let moved = "ip addr del 192.0.2.31/24 dev enp1s0; ip addr add 192.0.2.31/24 dev br0";
+    let moved = "ip addr del 192.0.2.31/24 dev enp1s0; ip addr add 192.0.2.31/24 dev br0; ip route add default via 192.0.2.1 dev br0";
     holds(&[
         ("mtu-of-lower", Some((W, "ip link set dev flannel.1 mtu 1450")), vxlan(1500)),
         ("mtu-of-lower", None, vxlan(1450)),
@@ -508,6 +508,16 @@ fn what_was_not_read_is_not_said_to_be_absent() {
     assert_eq!(seen(&host(empty)), Some(vec!["no rule has segments fit the path".to_owned()]));
     let clamp = "# iptables-save\n*mangle\n:FORWARD ACCEPT [0:0]\n-A FORWARD -p tcp -m tcp --tcp-flags SYN,RST SYN -j TCPMSS --clamp-mss-to-pmtu\nCOMMIT\n";
     assert_eq!(seen(&host(clamp)), None);
+    // Containers that run behind a card whose network has no more room hang; of one that is a tunnel this end tells.
+    let runs = link(5, "veth1a@if3", RUNS, "mtu 1500 qdisc noqueue master docker0", "");
+    let graves = |text: &str| found(text, "mtu-forwarded").iter().map(|one| one.0).collect::<Vec<_>>();
+    let running = |more: &str| format!("{}# ip link\n{runs}", host(more));
+    assert_eq!(graves(&running(empty)), [W]);
+    assert_eq!(graves(&running("")), [N]);
+    assert_eq!(graves(&host(empty)), [N]);
+    assert_eq!(graves(&running(clamp)), []);
+    let tunnel = running(empty).replacen("link/ether", "link/none", 1);
+    assert_eq!(graves(&tunnel), [N]);
 }
 
 /// Regression: frames that the stack drops behind the ring were said to have found no descriptor.
@@ -520,11 +530,17 @@ fn a_ring_is_named_for_what_it_loses() {
             "# ip -d -s addr\n{own}# ethtool -g eth0\nRing parameters for eth0:\nPre-set maximums:\nRX:\t\t4096\nCurrent hardware settings:\nRX:\t\t{ring}\n"
         )
     };
+    let inner = "see its PCIe link (pcie-width, pcie-speed) and the node of its memory (irq-far); a longer ring has no part in it";
     let behind = "see which: tcpdump -e -n -i eth0 not ip and not ip6 and not arp; 'nstat -az', backlog";
     holds(&[
         ("ring-rx", Some((W, "ethtool -G eth0 rx 4096")), counted(0, 33_122, 64)),
         ("ring-rx", Some((N, "ethtool -G eth0 rx 4096")), counted(0, 33_122, 512)),
         ("ring-rx", Some((N, behind)), counted(12_000, 0, 512)),
+        (
+            "ring-rx",
+            Some((W, inner)),
+            format!("{}# ethtool -S eth0\nNIC statistics:\n     rx_discards_phy: 7712233\n", counted(0, 0, 512)),
+        ),
     ]);
 }
 
@@ -559,4 +575,110 @@ fn a_text_that_is_not_taken_is_named() {
     assert!(render(&all, false, false).contains("Not taken, as nothing in it is read: ss -uanm."));
     let all = examined(&with(""));
     assert!(all.untaken.is_empty() && !render(&all, true, false).contains("Not taken"), "{:?}", all.untaken);
+}
+
+/// Regression: beside the cause another finding told the same twice, or had its own mend for what the cause does.
+#[test]
+fn a_cause_is_told_once_and_its_marks_are_not_mended() {
+    let log = |line: &str, more: &str| {
+        with(&format!("# sysctl -a\nnet.core.somaxconn = 4096\n{more}# dmesg\n[  12.500000] {line}\n"))
+    };
+    let full = "nf_conntrack: nf_conntrack: table full, dropping packet";
+    let table = |now: u32| {
+        log(full, &format!("net.netfilter.nf_conntrack_max = 65536\nnet.netfilter.nf_conntrack_count = {now}\n"))
+    };
+    let told = |text: &str| ["conntrack", "kernel-log"].map(|rule| found(text, rule).len());
+    assert_eq!([told(&table(65_530)), told(&table(400)), told(&log(full, ""))], [[1, 0], [0, 1], [0, 1]]);
+    let thresholds = |most: u32| {
+        log(
+            "neighbour: arp_cache: neighbor table overflow!",
+            &format!(
+                "net.ipv4.neigh.default.gc_thresh3 = {most}\n# ip neigh\n192.0.2.1 dev eth0 lladdr 02:00:00:00:00:01 REACHABLE\n192.0.2.2 dev eth0 lladdr 02:00:00:00:00:02 REACHABLE\n"
+            ),
+        )
+    };
+    let told = |text: &str| ["neighbour-table", "kernel-log"].map(|rule| found(text, rule).len());
+    assert_eq!([told(&thresholds(2)), told(&thresholds(1024))], [[1, 0], [0, 1]]);
+    // Collisions damage frames, and a link without error correction does.
+    let damaged = |more: &str| {
+        with(&format!(
+            "# ethtool eth0\nSettings for eth0:\n{more}# ethtool -S eth0\nNIC statistics:\n     rx_crc_errors_phy: 812233\n"
+        ))
+    };
+    let mend = |more: &str| found(&damaged(more), "crc-errors").pop().unwrap().1;
+    assert!(mend("\tSpeed: 100Mb/s\n\tDuplex: Half\n").starts_with("duplex first"));
+    assert!(mend("\tSpeed: 100Mb/s\n\tDuplex: Full\n").starts_with("clean or replace"));
+    let bare = "\tAdvertised link modes:  100000baseCR4/Full\n\tSpeed: 100000Mb/s\n\tDuplex: Full\n# ethtool --show-fec eth0\nFEC parameters for eth0:\nConfigured FEC encodings: Off\nActive FEC encoding: Off\n";
+    assert!(mend(bare).starts_with("error correction first"));
+    // Connections that are dropped for their time-stamp find room in the queue.
+    let recycled = |drops: u64, stamps: u64| {
+        with(&format!(
+            "# sysctl -a\nnet.core.somaxconn = 4096\n# nstat -az\nTcpPassiveOpens 9912233 0.0\nTcpExtListenOverflows 0 0.0\nTcpExtListenDrops {drops} 0.0\nTcpExtPAWSPassive {stamps} 0.0\n"
+        ))
+    };
+    assert!(found(&recycled(441_223, 441_223), "listen-drops").is_empty());
+    assert_eq!(found(&recycled(441_223, 12), "listen-drops").len(), 1);
+}
+
+/// Regression: lines to type took more away than the fault asks for.
+#[test]
+fn what_is_typed_keeps_routes_and_guards() {
+    let member = "# ip addr\n2: enp1s0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc mq master br0 state UP group default\n    link/ether 3c:fd:fe:9c:11:02\n\
+                  \x20   inet 192.0.2.31/24 scope global enp1s0\n3: br0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP group default\n\
+                  \x20   link/ether 3c:fd:fe:9c:11:02\n# ip route\ndefault via 192.0.2.1 dev enp1s0\n198.51.100.0/24 via 192.0.2.9 dev enp1s0\n192.0.2.0/24 dev enp1s0 proto kernel scope link\n# ip neigh\n192.0.2.1 dev enp1s0 FAILED\n";
+    let moved = "ip addr del 192.0.2.31/24 dev enp1s0; ip addr add 192.0.2.31/24 dev br0; ip route add default via 192.0.2.1 dev br0; \
+                 ip route add 198.51.100.0/24 via 192.0.2.9 dev br0";
+    assert_eq!(found(member, "address-state"), [(W, moved.to_owned())]);
+    let second = link(3, "eth1", RUNS, "mtu 1500 qdisc mq", "    inet 198.51.100.20/24 scope global eth1\n");
+    let strict = |device: &str| {
+        format!(
+            "# ip -d -s addr\n{}{second}# sysctl -a\nnet.ipv4.conf.all.rp_filter = 1\nnet.ipv4.conf.eth1.rp_filter = 1\n# nstat -az\nTcpExtIPReversePathFilter 884422 0.0\n\
+             # dmesg\n[  12.500000] IPv4: martian source 198.51.100.20 from 203.0.113.9, on dev {device}\n",
+            eth0()
+        )
+    };
+    assert_eq!(found(&strict("eth1"), "reverse-path"), [(W, "sysctl -w net.ipv4.conf.eth1.rp_filter='2'".to_owned())]);
+    assert_eq!(found(&strict("eth7"), "reverse-path"), [(W, "sysctl -w net.ipv4.conf.all.rp_filter='2'".to_owned())]);
+}
+
+/// Regression: a bond to two switches that are no stack, of which one waits, was told to be half of itself.
+#[test]
+fn a_second_switch_that_waits_is_no_warning() {
+    let bond = |partner: &str| {
+        let member = |index, name: &str| link(index, name, "SLAVE,UP,LOWER_UP", "mtu 1500 qdisc mq master bond0", "");
+        let slave = |name: &str, id: u8, partner: &str| {
+            format!(
+                "\nSlave Interface: {name}\nMII Status: up\nSpeed: 10000 Mbps\nDuplex: full\nAggregator ID: {id}\ndetails actor lacp pdu:\n    system mac address: 3c:fd:fe:9c:11:04\ndetails partner lacp pdu:\n    system mac address: {partner}\n"
+            )
+        };
+        format!(
+            "# ip -d -s addr\n{}{}{}# cat /proc/net/bonding/bond0\nEthernet Channel Bonding Driver: v5.14.0\n\nBonding Mode: IEEE 802.3ad Dynamic link aggregation\n\
+             MII Status: up\nMII Polling Interval (ms): 100\n\n802.3ad info\nActive Aggregator Info:\n\tAggregator ID: 1\n\tNumber of ports: 1\n\tPartner Mac Address: 00:1c:73:00:00:01\n{}{}",
+            member(2, "eno1"),
+            member(3, "eno2"),
+            link(4, "bond0", "MASTER,UP,LOWER_UP", "mtu 1500 qdisc noqueue", "    bond mode 802.3ad miimon 100\n"),
+            slave("eno1", 1, "00:1c:73:00:00:01"),
+            slave("eno2", 2, partner)
+        )
+    };
+    let graves = |partner: &str| found(&bond(partner), "bond-lacp").iter().map(|one| one.0).collect::<Vec<_>>();
+    assert_eq!(graves("00:1c:73:00:00:02"), [N]);
+    assert_eq!([graves("00:00:00:00:00:00"), graves("00:1c:73:00:00:01")], [[W], [W]]);
+}
+
+/// Regression: a bridge of Open vSwitch and a ring of HSR were to get another MAC address than their links.
+#[test]
+fn ports_of_one_switch_or_ring_share_their_address() {
+    let of = |index: u32, name: &str, master: &str, kind: &str| {
+        let more = format!("mtu 1500 qdisc noqueue {master}");
+        link(index, name, RUNS, &more, kind).replace(&format!("3c:fd:fe:9c:11:{index:02x}"), "3c:fd:fe:9c:11:02")
+    };
+    let twins = |kind: &str, master: &str| {
+        let switch = link(9, "ovs-system", RUNS, "mtu 1500 qdisc noop", "    openvswitch\n");
+        let all = [of(2, "eth0", master, ""), of(3, "eth1", master, ""), of(4, "br-ex", "", kind), switch];
+        found(&format!("# ip -d -s addr\n{}", all.concat()), "duplicate-address").len()
+    };
+    let switch = "master ovs-system";
+    assert_eq!([twins("    openvswitch\n", switch), twins("    hsr slave1 eth0 slave2 eth1\n", "")], [0, 0]);
+    assert_eq!([twins("    dummy\n", switch), twins("    openvswitch\n", "")], [3, 3]);
 }
