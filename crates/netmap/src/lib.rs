@@ -22,6 +22,7 @@ mod entry;
 mod epoll;
 mod facts;
 mod file;
+mod members;
 mod name;
 mod pool;
 mod port;

@@ -4,8 +4,8 @@
 //! Entries are never freed and serve again, so a thread that looks one up while another closes it finds an open file, or
 //! another one, as with any descriptor.
 
-use crate::epoll::Epoll;
 use crate::file::File;
+use crate::members::Members;
 use crate::sys::process::generation;
 use crate::sys::real;
 use std::ffi::c_int;
@@ -25,7 +25,7 @@ struct Entry {
 
 static ENTRIES: [Entry; FILES] = [const { Entry { descriptors: AtomicU32::new(0), file: File::new() } }; FILES];
 /// epoll descriptors with members of netmap's.
-static EPOLLS: [Epoll; 256] = [const { Epoll::new() }; 256];
+static EPOLLS: [Members; 256] = [const { Members::new() }; 256];
 /// One more than the entry of a descriptor, those of epoll behind the files; 0 for a descriptor that is not netmap's.
 static OF: [AtomicU16; NUMBERS] = [const { AtomicU16::new(0) }; NUMBERS];
 /// Entry of a descriptor that is being closed.
@@ -50,17 +50,17 @@ fn entry(fd: c_int) -> Option<&'static Entry> {
 }
 
 /// The members that an epoll descriptor has of netmap's; None if it never had any.
-pub(crate) fn epoll(fd: c_int) -> Option<&'static Epoll> {
+pub(crate) fn epoll(fd: c_int) -> Option<&'static Members> {
     let at = usize::from(number(fd)?.load(Acquire)).checked_sub(FILES + 1)?;
     EPOLLS.get(at).filter(|epoll| !epoll.is_foreign())
 }
 
 /// The members of an epoll descriptor, none at first; None if there are too many such descriptors.
-pub(crate) fn epoll_of(fd: c_int) -> Option<&'static Epoll> {
+pub(crate) fn epoll_of(fd: c_int) -> Option<&'static Members> {
     if let Some(epoll) = epoll(fd) {
         return Some(epoll);
     }
-    let (of, at) = (number(fd)?, EPOLLS.iter().position(Epoll::begin)?);
+    let (of, at) = (number(fd)?, EPOLLS.iter().position(Members::begin)?);
     let entry = u16::try_from(FILES + 1 + at).ok()?;
     // What is there may be a parent's.
     if of.swap(entry, AcqRel) == 0 {
@@ -131,7 +131,7 @@ pub(crate) fn close(fd: c_int) {
     let at = usize::from(was) - 1;
     OPEN.fetch_sub(1, Relaxed);
     let Some(entry) = ENTRIES.get(at) else {
-        return EPOLLS.get(at - FILES).filter(|epoll| !epoll.is_foreign()).into_iter().for_each(Epoll::end);
+        return EPOLLS.get(at - FILES).filter(|epoll| !epoll.is_foreign()).into_iter().for_each(Members::end);
     };
     if entry.file.is_foreign() {
         // The parent's: it holds what the file has, and perhaps a lock of it that nobody will open here.

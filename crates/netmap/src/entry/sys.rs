@@ -6,10 +6,10 @@
 //!
 //! Rust's standard library calls these, too, on descriptors of its own: they pass through without a lock.
 
-use crate::epoll::Member;
+use crate::members::Member;
 use crate::select::{self, Sets};
 use crate::sys::{process, real};
-use crate::{control, file, port, table, wait};
+use crate::{control, epoll, file, port, table, wait};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
 use std::os::fd::AsRawFd;
@@ -470,8 +470,8 @@ unsafe extern "C" fn epoll_ctl(poller: c_int, operation: c_int, fd: c_int, event
         0 => {}
         error => return error,
     }
-    let Some(epoll) = table::epoll_of(poller) else { return fail(libc::ENOSPC) };
-    answer(epoll.change(Member::new(fd, file.number(), events, data)))
+    let Some(members) = table::epoll_of(poller) else { return fail(libc::ENOSPC) };
+    answer(members.change(Member::new(fd, file.number(), events, data), epoll::is_open))
 }
 
 /// # Safety
@@ -483,11 +483,11 @@ unsafe fn epoll_any(
     timeout: Option<Duration>,
     mask: *const libc::sigset_t,
 ) -> Option<c_int> {
-    let epoll = table::epoll(poller).filter(|_| !told.is_null())?;
+    let members = table::epoll(poller).filter(|_| !told.is_null())?;
     let Some(room) = usize::try_from(room).ok().filter(|room| *room > 0) else { return Some(fail(libc::EINVAL)) };
     // SAFETY: the caller's promise.
     let (told, mask) = unsafe { (std::slice::from_raw_parts_mut(told, room), mask.as_ref()) };
-    Some(count(epoll.wait(poller, told, timeout, mask)))
+    Some(count(epoll::wait(members, poller, told, timeout, mask)))
 }
 
 /// # Safety
