@@ -97,7 +97,8 @@ struct Text {
 }
 
 impl Printed {
-    /// Reads a file, or a folder. None: it is none of what programs print, as no interface is in it.
+    /// Reads a file, or a folder. None: it is none of what programs print, as nothing of a host is in it; or it has copies of /proc
+    /// and /sys alone.
     ///
     /// # Errors
     /// The file or folder cannot be read, or is too large.
@@ -123,8 +124,10 @@ impl Printed {
         }
         let copies = if sos { Some(Recorded::open(at)?) } else { None };
         let host = Self { copies, ..Self::of(&texts) };
-        let is_one =
-            host.answers.contains_key(&(Question::Link, String::new())) || host.files.contains_key(freebsd::IFCONFIG);
+        let is_copy = ["proc", "sys"].iter().any(|name| at.join(name).exists());
+        let is_one = host.answers.contains_key(&(Question::Link, String::new()))
+            || host.files.contains_key(freebsd::IFCONFIG)
+            || !host.files.is_empty() && (sos || !is_copy);
         Ok(is_one.then_some(host))
     }
 

@@ -11,7 +11,7 @@ use super::rules::RULES;
 use super::side::Side;
 use super::view::{View, speed};
 use crate::environment;
-use linerate_host::adapter::{Machine, Question, Source, filter_rules, interfaces, routes};
+use linerate_host::adapter::{self, Interface, Machine, Source, filter_rules, interfaces, routes};
 use linerate_host::freebsd::FreebsdTexts;
 use linerate_host::{Absent, kept};
 use linerate_result::Environment;
@@ -97,7 +97,13 @@ pub(super) fn examine_of(
     if asked.tree.is_some() && source.names("freebsd").is_ok() {
         return examine_freebsd(source, asked);
     }
-    let all = interfaces(source).map_err(|absent| no_list(asked.tree, &absent))?;
+    // Texts of a host, of which none tells an interface, are looked at for what is about the machine.
+    let tells = || ["proc", "sys", "var"].iter().any(|folder| source.names(folder).is_ok());
+    let is_told = asked.tree.is_some() && asked.names.is_empty() && tells();
+    let all = match interfaces(source) {
+        Err(_) if is_told => Vec::new(),
+        all => all.map_err(|absent| no_list(asked.tree, &absent))?,
+    };
     let up = || all.iter().filter(|one| one.hardware != LOOPBACK && one.flags.contains(&"UP"));
     let recorded = asked.tree.and_then(|_| source.file("interface").ok());
     let names: Vec<String> = match asked.names {
@@ -122,6 +128,12 @@ pub(super) fn examine_of(
             Err(why) => gone(why).map_or(Ok(()), Err)?,
         }
     }
+    let is_alone = read.is_empty() && is_told;
+    if is_alone {
+        // Each host has it.
+        let lo = Interface { index: 1, name: "lo".to_owned(), hardware: LOOPBACK, ..Interface::default() };
+        read.push((adapter::read(source, lo), Default::default()));
+    }
     // A tree does not say on which machine it was recorded.
     let environment = asked.tree.map_or_else(|| environment::read(&[]), |_| Environment::default());
     let mut probed = asked.peer.map(|peer| probe(peer, stop)).transpose()?;
@@ -131,9 +143,8 @@ pub(super) fn examine_of(
         probed.ask_claims(way, &all);
         probed.ask_hops(&routes(source).unwrap_or_default(), &all);
         // What stands on an interface that is looked at is reached by that.
-        let looked = |one: &&linerate_host::adapter::Interface| names.contains(&one.name);
-        let below =
-            |one: &linerate_host::adapter::Interface| one.master == Some(way.index) || way.lower == Some(one.index);
+        let looked = |one: &&Interface| names.contains(&one.name);
+        let below = |one: &Interface| one.master == Some(way.index) || way.lower == Some(one.index);
         probed.elsewhere =
             way.hardware != LOOPBACK && !all.iter().filter(looked).any(|one| one.index == way.index || below(one));
     }
@@ -142,15 +153,12 @@ pub(super) fn examine_of(
     let untaken = source.untaken();
     let mut examination = Examination { environment, peer, remote, untaken, ..Examination::default() };
     let way = probed.as_ref().map(|probed| probed.way.clone()).unwrap_or_default();
-    // A recorded tree is of an interface; one of a whole machine has its settings, too.
-    let told = [Question::Chains, Question::Routes].map(|question| source.ask(question, None).is_ok());
-    let has_settings = source.names("proc/sys").is_ok() || told.contains(&true);
-    let mut host = Some(Scope::Host).filter(|_| has_settings);
+    let mut host = Some(Scope::Host);
     let network = Network::read(source, read.iter().map(|(adapter, _)| &adapter.interface), earlier_rules);
     let fastest = read.iter().filter_map(|(adapter, _)| speed(adapter)).max().unwrap_or(0);
     let mut roles = None;
     for (adapter, counters) in read {
-        examination.interfaces.push(adapter.interface.name.clone());
+        examination.interfaces.extend(Some(adapter.interface.name.clone()).filter(|_| !is_alone));
         let mut view = View::new(source, adapter, counters, &all, asked.loads);
         view.earlier.clone_from(&earlier);
         view.network = &network;
@@ -162,7 +170,8 @@ pub(super) fn examine_of(
         let peer = Some(Scope::Peer).filter(|_| view.peer.is_some());
         let ends = Some(Scope::Ends).filter(|_| view.remote.is_some());
         // What is about the machine is found once.
-        let scopes = host.take().into_iter().chain(peer).chain(ends).chain([Scope::Interface]);
+        let own = Some(Scope::Interface).filter(|_| !is_alone);
+        let scopes = host.take().into_iter().chain(peer).chain(ends).chain(own);
         scopes.for_each(|scope| examination.add(&view, scope));
     }
     if asked.remote.is_some() && !way.is_empty() && !examination.interfaces.contains(&way) {
@@ -170,7 +179,7 @@ pub(super) fn examine_of(
         let ends = RULES.iter().filter(|rule| rule.scope == Scope::Ends);
         examination.unable.extend(ends.map(|rule| ("the other end".to_owned(), rule.name.into(), why.clone())));
     }
-    match examination.interfaces.is_empty() {
+    match examination.interfaces.is_empty() && !is_alone {
         true => Err("no interface is up; name one: see 'linerate nic list'".to_owned()),
         false => Ok(examination),
     }

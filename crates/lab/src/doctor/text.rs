@@ -81,6 +81,7 @@ fn rendered(all: &Examination, whose: Whose, notes: bool, colour: bool) -> Strin
 /// Names in a line, the first of them if they are many.
 fn listed(names: &[&str]) -> String {
     match names.len().checked_sub(NAMED) {
+        _ if names.is_empty() => "host".to_owned(),
         None | Some(0 | 1) => names.join(", "),
         Some(more) => format!("{} and {more} more", names[..NAMED].join(", ")),
     }

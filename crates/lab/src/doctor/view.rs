@@ -435,6 +435,11 @@ impl<'a> View<'a> {
         text.parse().map_err(|_| format!("/{path}: {text:?} is no number"))
     }
 
+    /// No fault of a host that lacks what others have; the reason, if nothing like it is told.
+    pub(super) fn lacks(&self, why: String) -> Result<Vec<Finding>, String> {
+        if self.names("proc/sys").is_empty() { Err(why) } else { Ok(Vec::new()) }
+    }
+
     pub(super) fn sysctl(&self, name: &str) -> Result<String, String> {
         self.file(&sysctl_path(name))
     }

@@ -182,7 +182,10 @@ fn firewall(view: &View<'_>) -> Found {
 }
 
 pub(super) fn conntrack(view: &View<'_>) -> Found {
-    let Ok(most) = view.sysctl_number("net.netfilter.nf_conntrack_max") else { return healthy() };
+    let most = match view.sysctl_number("net.netfilter.nf_conntrack_max") {
+        Err(why) => return view.lacks(why),
+        Ok(most) => most,
+    };
     let now = view.sysctl_number("net.netfilter.nf_conntrack_count")?;
     if now * 10 < most * 8 {
         return healthy();

@@ -299,7 +299,11 @@ fn governor(view: &View<'_>) -> Found {
 
 fn idle_states(view: &View<'_>) -> Found {
     let at = "sys/devices/system/cpu/cpu0/cpuidle";
-    let deep = view.names(at).into_iter().filter_map(|state| {
+    let states = view.names(at);
+    if states.is_empty() {
+        return view.lacks(format!("/{at}: it is not there"));
+    }
+    let deep = states.into_iter().filter_map(|state| {
         let latency: u64 = view.number(&format!("{at}/{state}/latency")).ok()?;
         let off: u64 = view.number(&format!("{at}/{state}/disable")).unwrap_or(0);
         (latency > 100 && off == 0).then_some((state, latency))

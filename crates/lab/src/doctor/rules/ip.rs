@@ -356,9 +356,10 @@ fn loopback(view: &View<'_>) -> Found {
             .mend(format!("ip link set dev {typed} mtu 65536"))
             .alone();
     }
-    let Some(lo) = view.interfaces.iter().find(|one| one.hardware == LOOPBACK && !one.has("UP")) else {
+    let lo = view.interfaces.iter().find(|one| one.hardware == LOOPBACK).ok_or("no loopback is told")?;
+    if lo.has("UP") {
         return healthy();
-    };
+    }
     let (name, typed) = (&lo.name, word(&lo.name));
     Finding::new(Severity::Warning, "the loopback is down")
         .seen(format!("{name} without flag UP"), format!("ip link show dev {typed}"))
@@ -411,7 +412,7 @@ const COUNTERS: &[(&str, &str, &str, &str)] = &[
 const FEW: u64 = 2;
 
 fn ip_drops(view: &View<'_>) -> Found {
-    let mut found = Vec::new();
+    let (mut found, mut told) = (Vec::new(), Err(String::new()));
     // Requests that were too long for the path were dropped here, which says nothing of others.
     let probed_long = view.peer.as_ref().is_some_and(|probed| probed.answered > 0 && probed.largest < probed.mtu);
     for (protocol, name, words, mend) in COUNTERS {
@@ -424,6 +425,9 @@ fn ip_drops(view: &View<'_>) -> Found {
             "Xfrm" => ipsec_counter(view, &format!("Xfrm{name}")),
             protocol => protocol_counter(view, protocol, name),
         };
+        if told.is_err() {
+            told = counted.clone();
+        }
         let Ok(Grown { value, more }) = counted else { continue };
         let passed = if name.starts_with("Out") { "OutRequests" } else { "InReceives" };
         if is_usual(more, protocol_counter(view, "Ip", passed).unwrap_or_default().more, FEW) {
@@ -435,7 +439,7 @@ fn ip_drops(view: &View<'_>) -> Found {
                 .mend(*mend),
         );
     }
-    if found.is_empty() { healthy() } else { Ok(found) }
+    told.map(|_| found)
 }
 
 fn checksum_errors(view: &View<'_>) -> Found {

@@ -101,7 +101,10 @@ fn siblings(view: &View<'_>) -> Found {
 fn numa_balancing(view: &View<'_>) -> Found {
     let name = "kernel.numa_balancing";
     // Kernels without it have no such file.
-    let Ok(on) = view.sysctl_number(name) else { return healthy() };
+    let on = match view.sysctl_number(name) {
+        Err(why) => return view.lacks(why),
+        Ok(on) => on,
+    };
     let nodes = processors(&view.file("sys/devices/system/node/online")?).len();
     if on == 0 || nodes < 2 || view.loads.is_empty() {
         return healthy();
@@ -144,7 +147,10 @@ fn kib(text: &str, name: &str) -> Option<u64> {
 fn zone_reclaim(view: &View<'_>) -> Found {
     let name = "vm.zone_reclaim_mode";
     // Kernels without nodes have no such file.
-    let Ok(mode) = view.sysctl_number(name) else { return healthy() };
+    let mode = match view.sysctl_number(name) {
+        Err(why) => return view.lacks(why),
+        Ok(mode) => mode,
+    };
     let nodes = processors(&view.file("sys/devices/system/node/online")?).len();
     if mode == 0 || nodes < 2 || !view.has_speed(FAST) {
         return healthy();

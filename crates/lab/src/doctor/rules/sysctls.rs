@@ -150,7 +150,7 @@ fn sysctl_range(view: &View<'_>) -> Found {
         finding.what = format!("{}: so few connections begin here", finding.what);
         found.push(finding);
     }
-    Ok(found)
+    if found.is_empty() { view.lacks("/proc/sys: nothing of it is told".to_owned()) } else { Ok(found) }
 }
 
 /// Sysctls that other rules look at, with the values that kernels give them; those that depend on the machine are not here.

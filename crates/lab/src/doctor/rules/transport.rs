@@ -390,7 +390,10 @@ fn retransmits(view: &View<'_>) -> Found {
 fn default_qdisc(view: &View<'_>) -> Found {
     let name = "net.core.default_qdisc";
     // Namespaces but the first do not show it.
-    let Ok(now) = view.sysctl(name) else { return healthy() };
+    let now = match view.sysctl(name) {
+        Err(why) => return view.lacks(why),
+        Ok(now) => now,
+    };
     // Others share or pace.
     if !view.has_speed(FAST) || !["pfifo_fast", "pfifo"].contains(&now.as_str()) {
         return healthy();

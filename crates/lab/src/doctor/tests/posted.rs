@@ -682,3 +682,45 @@ fn ports_of_one_switch_or_ring_share_their_address() {
     assert_eq!([twins("    openvswitch\n", switch), twins("    hsr slave1 eth0 slave2 eth1\n", "")], [0, 0]);
     assert_eq!([twins("    dummy\n", switch), twins("    openvswitch\n", "")], [3, 3]);
 }
+
+/// Regression: rules about the host did not run, without a word, unless its routes, sysctls or packet filter were told.
+#[test]
+fn what_tells_of_the_host_is_looked_at_without_its_settings() {
+    let dmesg = |line: &str| format!("# dmesg\n[ 9123.123123] {line}\n");
+    let clock = |name: &str| {
+        format!(
+            "# grep . /sys/devices/system/clocksource/clocksource0/*\n/sys/devices/system/clocksource/clocksource0/current_clocksource:{name}\n/sys/devices/system/clocksource/clocksource0/available_clocksource:tsc hpet acpi_pm\n"
+        )
+    };
+    let row =
+        |drops: &str| format!("09123123 {drops} 00000012 00000000 00000000 00000000 00000000 00000000 00000000\n");
+    let softnet = |drops: &str| format!("# cat /proc/net/softnet_stat\n{}{}", row(drops), row(drops));
+    let nstat = |drops: u64| {
+        format!(
+            "# nstat -az\nTcpPassiveOpens 9912233 0.0\nTcpExtListenOverflows {drops} 0.0\nTcpExtListenDrops {drops} 0.0\nUdpInDatagrams 99122330 0.0\nUdpRcvbufErrors {drops} 0.0\nUdpInErrors {drops} 0.0\n"
+        )
+    };
+    let hang = "e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:";
+    let own = "br0: received packet on eth0 with own address as source address (addr:ac:1f:6b:aa:00:01, vlan:0)";
+    let up = "e1000e 0000:00:1f.6 eno1: NIC Link is Up 1000 Mbps Full Duplex, Flow Control: None";
+    let graves = |rule: &str, text: &str| found(text, rule).iter().filter(|one| one.0 == W).count();
+    for (rule, ill, well) in [
+        ("kernel-log", dmesg(hang), dmesg(up)),
+        ("kernel-log", dmesg(own), dmesg(up)),
+        ("clock-source", clock("hpet"), clock("tsc")),
+        ("backlog", softnet("0091e7a0"), softnet("00000000")),
+        ("listen-drops", nstat(9_312_312), nstat(0)),
+        ("udp-drops", nstat(9_312_312), nstat(0)),
+    ] {
+        // With an interface, and without any.
+        assert_eq!([&with(&ill), &ill].map(|text| graves(rule, text)), [1, 1], "{rule}: {:#?}", examined(&ill));
+        assert_eq!([&with(&well), &well].map(|text| graves(rule, text)), [0, 0], "{rule}: {:#?}", examined(&well));
+    }
+    let alone = examined(&dmesg(own));
+    assert!(alone.interfaces.is_empty() && render(&alone, false, false).starts_with("host: 0 errors, 1 warning"));
+    // What is not told was not looked at, and this is said.
+    let bare = examined(&with(""));
+    let silent =
+        RULES.iter().filter(|rule| rule.scope == Scope::Host && bare.unable.iter().all(|one| one.1 != rule.name));
+    assert_eq!(silent.map(|rule| rule.name).collect::<Vec<_>>(), Vec::<&str>::new());
+}
