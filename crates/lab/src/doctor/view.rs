@@ -328,6 +328,17 @@ impl<'a> View<'a> {
             .alone()
     }
 
+    /// Number of interfaces whose devices are functions of the adapter's card.
+    fn ports(&self) -> f64 {
+        let card = |name: &str| {
+            let real = self.files.real(&format!("sys/class/net/{name}/device")).ok()?;
+            Some(real.rsplit_once('.')?.0.to_owned())
+        };
+        let own = card(self.name());
+        let ports = self.interfaces.iter().filter(|one| own.is_some() && card(&one.name) == own).count();
+        ports.max(1) as f64
+    }
+
     /// A finding about the PCIe link of the adapter, of which a number is below the most that the card has.
     pub(super) fn slow_pci(
         &self,
@@ -342,11 +353,13 @@ impl<'a> View<'a> {
             return Ok(Vec::new());
         }
         let (now, most, address) = (shown(now), shown(most), word(&pci.address));
-        // 8b/10b up to 5 GT/s, 128b/130b above (PCI Express Base Specification, clause 4.2).
-        let code = |speed: f64| if speed > 5.0 { 128.0 / 130.0 } else { 0.8 };
-        let rate = |speed: f64, lanes: u32| speed * f64::from(lanes) * code(speed);
-        let (best, rate) = (rate(link.speed_most, link.width_most), rate(link.speed, link.width));
-        Finding::new(Severity::Warning, format!("the PCIe link is {now}, the card can {most}"))
+        let (best, rate) = (link.gigabits_most(), link.gigabits());
+        // Headers take a seventh at most, with 128 bytes in each packet of the bus.
+        let carries = |speed| f64::from(speed) * self.ports() < rate * 6.0 / 7.0 * 1000.0;
+        // Lanes that are missing may be a contact's.
+        let enough = file == "current_link_speed" && self.speed().is_some_and(carries);
+        let severity = if enough { Severity::Note } else { Severity::Warning };
+        Finding::new(severity, format!("the PCIe link is {now}, the card can {most}"))
             .seen(format!("{now} of {most}"), format!("/sys/bus/pci/devices/{address}/{file}"))
             .mend(format!("another slot, or the card seated anew; see LnkCap and LnkSta of lspci -vv -s {address}"))
             .gain(format!("{best:.0} Gb/s instead of {rate:.0} to memory, each way"))
@@ -382,10 +395,17 @@ impl<'a> View<'a> {
         let [before, after] = &self.counters;
         // Frames of protocols that nobody speaks, and what is usual on a shared link; software drops by itself what it has no use for.
         let other = one.name == "rx_dropped" || one.name.to_ascii_lowercase().contains("collision");
-        let of = if one.name.starts_with("tx") { "tx_packets" } else { "rx_packets" };
-        let all = || after.groups.iter().filter_map(|group| Some((group.name.as_str(), group.rows.get(of)?)));
-        let link = all().find(|(name, passed)| *name == "link" && *passed > 0).map(|(_, passed)| passed);
-        let passed = link.or_else(|| all().map(|(_, passed)| passed).max()).filter(|passed| *passed > 0)?;
+        let way = if one.name.starts_with("tx") { "tx" } else { "rx" };
+        let all = |what: &str| {
+            let name = format!("{way}_{what}");
+            let of = after.groups.iter().filter_map(move |group| Some((group.name.as_str(), group.rows.get(&name)?)));
+            of.filter(|(_, passed)| *passed > 0).collect::<Vec<_>>()
+        };
+        let most = |what: &str| all(what).iter().map(|(_, passed)| *passed).max();
+        let link = all("packets").iter().find(|(name, _)| *name == "link").map(|(_, passed)| *passed);
+        // The kernel does not see what goes by RDMA.
+        let passed =
+            link.or_else(|| most("packets")).max(most("packets_phy")).max(most("vport_rdma_unicast_packets"))?;
         let name = one.name.to_ascii_lowercase();
         let is_damage = name.contains("crc") || name.contains("framecheck") || name.contains("symbol");
         let [least, share] = if is_damage { DAMAGED } else { [ENOUGH, SHARE] };

@@ -262,8 +262,17 @@ fn cut() -> String {
 const READS: u32 = 40_000;
 const ORDER: u32 = 100_000;
 
+/// True for a virtual function, whose own Device Control is reserved: that of the physical one counts (SR-IOV, 3.5.4).
+fn is_virtual(view: &View<'_>) -> bool {
+    let device = view.adapter.device.as_ref().ok();
+    let has_owner = device.is_some_and(|device| view.names(&device.path).iter().any(|name| name == "physfn"));
+    // In a guest it shows no owner, and its link has no lanes.
+    let lanes = device.map(|device| view.number::<u32>(&format!("{}/current_link_width", device.path)));
+    has_owner || view.is_guest() && lanes == Some(Ok(0)) || view.driver().is_some_and(|driver| driver.ends_with("vf"))
+}
+
 fn pcie_requests(view: &View<'_>) -> Found {
-    let Some(speed) = view.speed().filter(|speed| *speed >= FAST) else { return healthy() };
+    let Some(speed) = view.speed().filter(|speed| *speed >= FAST && !is_virtual(view)) else { return healthy() };
     let [device, _] = controls(view)?;
     let address = word(&have(&have(&view.adapter.device)?.pci)?.address);
     let read = 128_u32 << (device >> 12 & 7);

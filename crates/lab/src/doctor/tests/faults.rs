@@ -234,7 +234,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     Fault(
         "pcie-speed",
-        true,
+        false,
         &[Put("PCI/current_link_speed", "2.5 GT/s PCIe")],
         &["another slot, or the card seated anew; see LnkCap and LnkSta of lspci -vv -s 0000:05:00.0"],
     ),

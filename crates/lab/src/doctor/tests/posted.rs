@@ -724,3 +724,42 @@ fn what_tells_of_the_host_is_looked_at_without_its_settings() {
         RULES.iter().filter(|rule| rule.scope == Scope::Host && bare.unable.iter().all(|one| one.1 != rule.name));
     assert_eq!(silent.map(|rule| rule.name).collect::<Vec<_>>(), Vec::<&str>::new());
 }
+
+/// Regression: registers of a virtual function, a link that carries what its ports need, and pauses of a fabric without loss, by its
+/// Ethernet frames alone, were warnings.
+#[test]
+fn what_suffices_on_the_bus_and_in_a_fabric_is_no_warning() {
+    let graves = |text: &str, rule: &str| found(text, rule).iter().map(|one| one.0).collect::<Vec<_>>();
+    let lspci = |address: &str, cap: &str, sta: &str, read: u32| {
+        format!(
+            "{address} Ethernet controller: of a test\n\t\tDevCtl:\tRlxdOrd+\n\t\t\tMaxPayload 128 bytes, MaxReadReq {read} bytes\n\
+                 \t\tLnkCap:\tPort #0, {cap}, ASPM not supported\n\t\tLnkCtl:\tASPM Disabled\n\t\tLnkSta:\t{sta}\n"
+        )
+    };
+    let port = |name: &str, driver: &str, address: &str, speed: u32| {
+        format!(
+            "# ethtool -i {name}\ndriver: {driver}\nbus-info: 0000:{address}\n# ethtool {name}\nSettings for {name}:\n\tSpeed: {speed}Mb/s\n"
+        )
+    };
+    let function = |driver: &str, link: &str| {
+        let registers = lspci("00:06.0", link, link, 128);
+        let guest = "# lscpu\nHypervisor vendor: KVM\n";
+        format!("# ip -d -s addr\n{}{}{guest}# lspci -vv\n{registers}", eth0(), port("eth0", driver, "00:06.0", 25_000))
+    };
+    let whole = "Speed 8GT/s, Width x8";
+    assert_eq!(graves(&function("iavf", whole), "pcie-requests"), []);
+    assert_eq!(graves(&function("mlx5_core", "Speed unknown, Width x0"), "pcie-requests"), []);
+    assert_eq!(graves(&function("ice", whole), "pcie-requests"), [W]);
+    let card = |speed: u32| {
+        let second = link(3, "eth1", RUNS, "mtu 1500 qdisc mq", COUNTS);
+        let of = |address| lspci(address, "Speed 16GT/s, Width x8", "Speed 8GT/s (downgraded), Width x8", 512);
+        let ports = [port("eth0", "mlx5_core", "5e:00.0", speed), port("eth1", "mlx5_core", "5e:00.1", speed)].concat();
+        format!("# ip -d -s addr\n{}{second}{ports}# lspci -vv\n{}{}", eth0(), of("5e:00.0"), of("5e:00.1"))
+    };
+    // 63 Gb/s for two of 25, and for two of 40.
+    assert_eq!(graves(&card(25_000), "pcie-speed"), [N, N]);
+    assert_eq!(graves(&card(40_000), "pcie-speed"), [W, W]);
+    let pauses = |rdma: &str| with(&format!("# ethtool -S eth0\nNIC statistics:\n{rdma}     rx_prio3_pause: 912310\n"));
+    assert_eq!(graves(&pauses("     rx_vport_rdma_unicast_packets: 9123123123\n"), "pause-frames"), [N]);
+    assert_eq!(graves(&pauses(""), "pause-frames"), [W]);
+}
