@@ -257,6 +257,13 @@ fn sysctls(host: &mut Printed, lines: &[String]) {
     if let Some(list) = lines.iter().find_map(|line| line.trim_start().strip_prefix("On-line CPU(s) list:")) {
         host.write("sys/devices/system/cpu/online", list.trim());
     }
+    // In kHz there.
+    for (words, file) in [("CPU MHz:", "scaling_cur_freq"), ("CPU max MHz:", "cpuinfo_max_freq")] {
+        let told = lines.iter().find_map(|line| line.trim_start().strip_prefix(words)?.trim().parse::<f64>().ok());
+        if let Some(clock) = told.filter(|clock| clock.is_finite()) {
+            host.write(format!("sys/devices/system/cpu/cpu0/cpufreq/{file}"), format!("{:.0}", clock * 1000.0));
+        }
+    }
     // As /proc/cpuinfo has it.
     if lines.iter().any(|line| line.trim_start().starts_with("Hypervisor vendor:")) {
         host.write("proc/cpuinfo", "flags\t\t: hypervisor");

@@ -83,6 +83,14 @@ pub(super) const RULES: &[Rule] = &[
         ..INTERFACE
     },
     Rule {
+        name: "usb-speed",
+        about: "speed of the USB port of an adapter beside that of its link",
+        means: "what comes faster than USB takes it is dropped in the adapter, or waits",
+        published: "USB 2.0, 480 Mb/s; Documentation/ABI/stable/sysfs-bus-usb, speed",
+        look: Look::Custom(usb_speed),
+        ..INTERFACE
+    },
+    Rule {
         name: "aspm",
         about: "whether the PCIe link of a fast adapter sleeps",
         means: "the link wakes for what comes after a pause: microseconds each time",
@@ -297,6 +305,36 @@ fn pcie_requests(view: &View<'_>) -> Found {
         );
     }
     Ok(found)
+}
+
+/// Mb/s of the USB port on which the adapter is, and where that is told.
+fn usb(view: &View<'_>) -> Option<(u32, String)> {
+    let path = view.adapter.device.as_ref().ok().and_then(|device| device.path.rsplit_once('/'));
+    let file = path.filter(|(port, _)| port.contains("/usb")).map(|(port, _)| format!("{port}/speed"));
+    if let Some((file, speed)) = file.and_then(|file| Some((file.clone(), view.number(&file).ok()?))) {
+        return Some((speed, format!("/{file}")));
+    }
+    // The log: "r8152 1-3:1.0 enx00e04c680001: carrier on", "usb 1-3: new high-speed USB device number 7".
+    let lines = view.logged(&[&format!(" {}: ", view.name()), ":1."]);
+    let function = lines.last()?.split_whitespace().find(|word| word.contains(":1.") && word.contains('-'))?;
+    let port = format!("usb {}: new ", function.split(':').next()?);
+    let said = view.logged(&[&port]).pop()?;
+    let speed = [("full-speed", 12), ("high-speed", 480)].iter().find(|(word, _)| said.contains(word))?.1;
+    Some((speed, format!("dmesg: {}", said.trim())))
+}
+
+fn usb_speed(view: &View<'_>) -> Found {
+    let (Some(link), Some((port, read))) = (view.speed(), usb(view)) else { return healthy() };
+    if link <= port {
+        return healthy();
+    }
+    // Many of 1000 Mb/s are made for that port.
+    let severity = if link > 1000 { Severity::Warning } else { Severity::Note };
+    Finding::new(severity, format!("its link has {link} Mb/s, and the USB port it is on {port}"))
+        .seen(format!("USB at {port} Mb/s"), read)
+        .mend("a port of USB 3 (5 Gb/s), with a cable and hub of that; 'lsusb -t' shows the speed of each")
+        .gain(format!("{link} Mb/s instead of less than {port}"))
+        .alone()
 }
 
 /// Errors of the signal, by their bit in the status and their name in sysfs; an advisory one is none.

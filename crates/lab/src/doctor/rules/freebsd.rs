@@ -89,6 +89,23 @@ pub(super) const RULES: &[Rule] = &[
         look: Look::Freebsd(mbufs),
         ..FREEBSD
     },
+    Rule {
+        name: "freebsd-lagg",
+        about: "of FreeBSD: members of a LACP aggregation that carry nothing",
+        means: "the partner has not taken the link into the group: the aggregation is narrower than it was built, and nothing is left if \
+                another link fails",
+        published: "IEEE 802.1AX, actor state; lagg(4); ifconfig(8), laggport",
+        look: Look::Freebsd(lagg),
+        ..FREEBSD
+    },
+    Rule {
+        name: "freebsd-netisr",
+        about: "of FreeBSD: packets for which the queue of IP had no room",
+        means: "one thread has more packets to handle than it can: the others are dropped",
+        published: "netisr(9); inet(4), intr_queue_maxlen, intr_queue_drops",
+        look: Look::Freebsd(netisr),
+        ..FREEBSD
+    },
 ];
 
 fn is_on(one: &FreebsdAdapter, name: &str) -> bool {
@@ -314,4 +331,47 @@ fn mbufs(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
         )
         .mend(format!("sysctl {name}={}, and so in /etc/sysctl.conf", most.saturating_mul(2)))
         .alone()
+}
+
+/// States in which a member of an aggregation carries frames.
+const CARRIES: [&str; 3] = ["ACTIVE", "COLLECTING", "DISTRIBUTING"];
+
+fn lagg(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
+    let lines = &one.interface.other;
+    if !lines.iter().any(|line| line.starts_with("laggproto lacp")) {
+        return healthy();
+    }
+    let name = word(&one.interface.name);
+    let found = lines.iter().filter_map(|line| {
+        let (member, flags) = line.strip_prefix("laggport: ")?.split_once(" flags=")?;
+        let has = |state: &str| flags.split(['<', '>', ',']).any(|flag| flag == state);
+        let lacks: Vec<String> =
+            CARRIES.iter().filter(|state| !has(state)).map(|state| state.to_ascii_lowercase()).collect();
+        let first = Finding::new(Severity::Warning, format!("its member {member} is not {}", lacks.join(", ")));
+        (!lacks.is_empty()).then(|| {
+            first.seen(line.as_str(), format!("ifconfig {name}")).mend(format!(
+                "LACP on at the partner's port, in one group with the others; then cable and speed: ifconfig {}, ifconfig -v {name}",
+                word(member)
+            ))
+        })
+    });
+    Ok(found.collect())
+}
+
+fn netisr(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let drops = number(texts, "net.inet.ip.intr_queue_drops")?;
+    // It is the host's, and told once; some are of its start.
+    if !is_first(one, texts) || drops == 0 {
+        return healthy();
+    }
+    let most = number(texts, "net.inet.ip.intr_queue_maxlen")?;
+    let severity = if drops < 1000 { Severity::Note } else { Severity::Warning };
+    let finding = Finding::new(severity, format!("{drops} packets found no room in the queue of IP"))
+        .seen(format!("net.inet.ip.intr_queue_drops: {drops}"), "sysctl net.inet.ip.intr_queue_drops")
+        .seen(format!("net.inet.ip.intr_queue_maxlen: {most}"), "sysctl net.inet.ip.intr_queue_maxlen");
+    let single = number(texts, "net.isr.maxthreads") == Ok(1);
+    let threads = "for each start net.isr.maxthreads=-1 in /boot/loader.conf: a thread for each processor";
+    let longer =
+        format!("sysctl net.inet.ip.intr_queue_maxlen={}, and so in /etc/sysctl.conf", most.clamp(1, 2048) * 4);
+    finding.mend(if single { format!("{longer}; {threads}") } else { longer }).alone()
 }

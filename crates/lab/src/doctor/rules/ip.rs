@@ -161,7 +161,7 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
         .seen(clamped, "nft list ruleset, iptables-save")
         .mend(format!(
             "ip link set dev {typed} mtu {least}{which}; or have segments of TCP fit: \
-         nft add rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu"
+         nft insert rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu"
         ))
         .gain("long packets arrive, whoever loses ICMP")
         .alone()

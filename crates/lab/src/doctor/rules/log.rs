@@ -134,7 +134,30 @@ const ROWS: &[Row] = &[
         "pcie_aspm=off pcie_port_pm=off on the kernel's command line, then another slot; firmware of card and machine",
     ),
     (&["over temperature"], true, "an adapter was too hot", "see fans and slots beside it"),
+    (
+        &[HOT],
+        false,
+        "processors were too hot, and their clock was held down",
+        "see fans, dust and the air before it; then its limits of power",
+    ),
+    (
+        &["poof", "detected"],
+        true,
+        "frames of a guest with an address that is not its function's were dropped (spoof checking)",
+        "ip link set dev DEV vf N mac ADDRESS, that from which the guest sends; for one that bonds or bridges its functions, and is \
+         trusted: ip link set dev DEV vf N trust on spoofchk off",
+    ),
 ];
+
+/// Words of a processor that is too hot: for a moment under load that is usual.
+const HOT: &str = "clock throttled";
+
+/// The clock that is held down: below half of its most while its processor is too hot.
+fn held_down(view: &View<'_>) -> Option<String> {
+    let number = |file| view.number::<u64>(&format!("sys/devices/system/cpu/cpu0/cpufreq/{file}")).ok();
+    let (now, most) = (number("scaling_cur_freq")?, number("cpuinfo_max_freq")?);
+    (now < most / 2).then(|| format!("a clock of {} MHz, at most {}", now / 1000, most / 1000))
+}
 
 type Tells = fn(&View<'_>) -> bool;
 
@@ -151,9 +174,14 @@ fn kernel_log(view: &View<'_>) -> Found {
     let found = ROWS.iter().filter(|(words, ..)| !told(words)).filter_map(|(words, grave, what, mend)| {
         let lines = view.logged(words);
         let last = lines.last()?;
-        let severity = if *grave { Severity::Warning } else { Severity::Note };
+        let held = held_down(view).filter(|_| words[0] == HOT);
+        let severity = if *grave || held.is_some() { Severity::Warning } else { Severity::Note };
         let times = if lines.len() == 1 { String::new() } else { format!(" ({} lines)", lines.len()) };
-        Some(Finding::new(severity, format!("{what}{times}")).seen(last.trim(), "dmesg").mend(*mend))
+        let finding = Finding::new(severity, format!("{what}{times}")).seen(last.trim(), "dmesg").mend(*mend);
+        Some(
+            held.into_iter()
+                .fold(finding, |finding, clock| finding.seen(clock, "lscpu, /sys/devices/system/cpu/cpu0/cpufreq")),
+        )
     });
     Ok(found.collect())
 }

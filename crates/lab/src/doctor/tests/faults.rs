@@ -801,7 +801,7 @@ pub(super) const FAULTS: &[Fault] = &[
         false,
         &[NARROW, Put("netlink/routes", OUT), Put(ADDRESSES, INSIDE), FORWARDS],
         &[
-            "ip link set dev ens2f0 mtu 1420; or have segments of TCP fit: nft add rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu",
+            "ip link set dev ens2f0 mtu 1420; or have segments of TCP fit: nft insert rule inet TABLE FORWARD tcp flags syn tcp option maxseg size set rt mtu",
         ],
     ),
     Fault(

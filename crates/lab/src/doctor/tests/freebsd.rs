@@ -27,6 +27,9 @@ fn host(name: &str, options: &str, more: &str, files: &[(&str, &str)]) -> Examin
 
 const HEALTHY: &str =
     "net.inet.ip.forwarding: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
+/// Queues of IP with a thread, of which some is lost; and one of which nothing is.
+const DEFERRED: &str = "net.inet.ip.forwarding: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\nnet.inet.ip.intr_queue_drops: 8123123\nnet.inet.ip.intr_queue_maxlen: 256\nnet.isr.dispatch: deferred\nnet.isr.maxthreads: 1\n";
+const DIRECT: &str = "net.inet.ip.forwarding: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\nnet.inet.ip.intr_queue_drops: 0\nnet.inet.ip.intr_queue_maxlen: 256\nnet.isr.dispatch: deferred\nnet.isr.maxthreads: 1\n";
 const UNSCALED: &str = "net.inet.ip.forwarding: 0\nnet.inet.tcp.rfc1323: 0\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
 const ROUTES: &str =
     "net.inet.ip.forwarding: 1\nnet.inet.tcp.recvbuf_max: 16777216\nnet.inet.tcp.sendbuf_max: 16777216\n";
@@ -116,6 +119,47 @@ fn each_fault_of_freebsd_is_found_and_what_is_near_is_not() {
             "",
             &[("sysctl", HEALTHY), ("netstat-m", FULL)],
             &[["freebsd-mbufs", "sysctl kern.ipc.nmbclusters=2000, and so in /etc/sysctl.conf"]],
+        ),
+        ("ix0", OPTIONS, "", &[("sysctl", DIRECT)], &[]),
+        (
+            "ix0",
+            OPTIONS,
+            "lagg0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tlaggproto lacp lagghash l2,l3,l4\n\tlaggport: ix0 flags=1c<ACTIVE,COLLECTING,DISTRIBUTING>\n\tlaggport: ix1 flags=1c<ACTIVE,COLLECTING,DISTRIBUTING>\n",
+            &[("sysctl", HEALTHY)],
+            &[],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "lagg0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tlaggproto failover lagghash l2,l3,l4\n\tlaggport: ix0 flags=5<MASTER,ACTIVE>\n\tlaggport: ix1 flags=0<>\n",
+            &[("sysctl", HEALTHY)],
+            &[],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "lagg0: flags=8843<UP,RUNNING> metric 0 mtu 1500\n\tlaggproto lacp lagghash l2,l3,l4\n\tlaggport: ix0 flags=1c<ACTIVE,COLLECTING,DISTRIBUTING>\n\tlaggport: ix1 flags=0<>\n\tlaggport: ix2 flags=18<COLLECTING,DISTRIBUTING>\n",
+            &[("sysctl", HEALTHY)],
+            &[
+                [
+                    "freebsd-lagg",
+                    "LACP on at the partner's port, in one group with the others; then cable and speed: ifconfig ix1, ifconfig -v lagg0",
+                ],
+                [
+                    "freebsd-lagg",
+                    "LACP on at the partner's port, in one group with the others; then cable and speed: ifconfig ix2, ifconfig -v lagg0",
+                ],
+            ],
+        ),
+        (
+            "ix0",
+            OPTIONS,
+            "",
+            &[("sysctl", DEFERRED)],
+            &[[
+                "freebsd-netisr",
+                "sysctl net.inet.ip.intr_queue_maxlen=1024, and so in /etc/sysctl.conf; for each start net.isr.maxthreads=-1 in /boot/loader.conf: a thread for each processor",
+            ]],
         ),
         (
             "oce0",

@@ -763,3 +763,39 @@ fn what_suffices_on_the_bus_and_in_a_fabric_is_no_warning() {
     assert_eq!(graves(&pauses("     rx_vport_rdma_unicast_packets: 9123123123\n"), "pause-frames"), [N]);
     assert_eq!(graves(&pauses(""), "pause-frames"), [W]);
 }
+
+/// Regression: processors that are too hot, guests whose frames are dropped, and adapters on a slow port of USB were not found.
+#[test]
+fn heat_spoofed_frames_and_slow_ports_of_usb_are_found() {
+    let hot =
+        "[91231.1002] mce: CPU3: Package temperature above threshold, cpu clock throttled (total events = 912312)\n";
+    let clock = |now: &str, log: &str| {
+        format!(
+            "# lscpu\nOn-line CPU(s) list: 0-27\nCPU MHz:                         {now}\nCPU max MHz:                     3300.0000\nCPU min MHz:                     1200.0000\n# dmesg\n{log}"
+        )
+    };
+    let fans = "see fans, dust and the air before it; then its limits of power";
+    let spoofed = |what: &str| with(&format!("# dmesg\n[ 8123.12] ixgbe 0000:3b:00.0 eth0: 46 {what}\n"));
+    let mac = "ip link set dev DEV vf N mac ADDRESS, that from which the guest sends; for one that bonds or bridges its functions, and is \
+               trusted: ip link set dev DEV vf N trust on spoofchk off";
+    let usb = |speed: u32, port: &str| {
+        let device = "# ethtool -i eth0\ndriver: r8152\nbus-info: usb-0000:00:14.0-3\n";
+        format!(
+            "# ip -d -s addr\n{}{device}# ethtool eth0\nSettings for eth0:\n\tSpeed: {speed}Mb/s\n# dmesg\n[   91.123] usb 1-3: new {port} USB device number 7 using xhci_hcd\n\
+             [   95.123] r8152 1-3:1.0 eth0: carrier on\n",
+            eth0()
+        )
+    };
+    let port = "a port of USB 3 (5 Gb/s), with a cable and hub of that; 'lsusb -t' shows the speed of each";
+    holds(&[
+        ("kernel-log", Some((W, fans)), clock("1197.312", hot)),
+        ("kernel-log", Some((N, fans)), clock("3100.000", hot)),
+        ("kernel-log", None, clock("1197.312", "[    1.0] mce: CPU3: Core temperature/speed normal\n")),
+        ("kernel-log", Some((W, mac)), spoofed("Spoofed packets detected")),
+        ("kernel-log", None, spoofed("VFs enabled")),
+        ("usb-speed", Some((W, port)), usb(2500, "high-speed")),
+        ("usb-speed", Some((N, port)), usb(1000, "high-speed")),
+        ("usb-speed", None, usb(2500, "SuperSpeed")),
+        ("usb-speed", None, usb(100, "high-speed")),
+    ]);
+}
