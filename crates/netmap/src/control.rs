@@ -1,6 +1,6 @@
 //! Requests of ioctl: read from the program's memory, carried out, and answered there.
 
-use crate::facts::{ALL_NIC, API, MEM_ID, MEMORY, MEMORY_BYTES, MODES, ONE_NIC, REQUESTS, ioctl, old, register, short};
+use crate::facts::{ALL_NIC, API, MEMORY, MEMORY_BYTES, MODES, ONE_NIC, REQUESTS, ioctl, mem_id, old, register, short};
 use crate::file::{Bound, File};
 use crate::port::Port;
 use crate::sys::say::say;
@@ -133,7 +133,7 @@ fn control(file: &File, argument: u64) -> Answer {
             refuse_memory(body.u16(24))?;
             body.set_u64(0, MEMORY as u64);
             if name.is_empty() {
-                body.set_u16(24, MEM_ID);
+                body.set_u16(24, mem_id());
             } else {
                 let port = Port::open(&name)?;
                 sizes(&mut body, 8, &port);
@@ -158,7 +158,7 @@ fn sizes<const N: usize>(body: &mut Struct<N>, at: usize, port: &Port) {
     body.set_u16(at + 8, short(port.tx.len()));
     body.set_u16(at + 10, short(port.rx.len()));
     body.set_u32(at + 12, 0);
-    body.set_u16(at + 16, MEM_ID);
+    body.set_u16(at + 16, mem_id());
 }
 
 /// Answers a list of options: none is served, and each says so.
@@ -181,7 +181,7 @@ fn refuse_options(mut at: u64) -> Answer {
 
 /// There is one memory: another number means another memory.
 fn refuse_memory(id: u16) -> Answer {
-    if id == 0 || id == MEM_ID { Ok(()) } else { Err(libc::EINVAL) }
+    if id == 0 || id == mem_id() { Ok(()) } else { Err(libc::EINVAL) }
 }
 
 /// Values of a registration.
@@ -271,6 +271,6 @@ fn older(file: &File, registers: bool, argument: u64) -> Answer {
     request.set_u32(32, port.slots);
     request.set_u16(36, short(port.tx.len()));
     request.set_u16(38, short(port.rx.len()));
-    request.set_u16(46, MEM_ID);
+    request.set_u16(46, mem_id());
     request.write()
 }

@@ -35,7 +35,9 @@ int main(void)
 			CHECK(poll(&fd, 1, 1000) == 1 && fd.revents == POLLERR);
 			CHECK(close(a->fd) == 0 && close(b->fd) == 0);
 			struct nmport_d *own = nmport_open("netmap:null:");
-			CHECK(own);
+			CHECK(own && own->reg.nr_mem_id != 0);
+			/* A program that maps once for each memory has its parent's under the parent's number. */
+			CHECK(own->reg.nr_mem_id != a->reg.nr_mem_id);
 			put(NETMAP_TXRING(own->nifp, 0), 'c', 60, 0);
 			push(own->fd);
 			CHECK(!nm_tx_pending(NETMAP_TXRING(own->nifp, 0)));
