@@ -1,4 +1,4 @@
-//! A transmit ring: the program's frames are copied into the port's ring, slot for slot. A slot is the program's again when
+//! A transmit ring: the program's frames are copied into the port's ring, each slot into one of the port's. A slot is the program's again when
 //! the port has sent what was in it, so `tail` tells what was sent and not what was copied.
 
 use crate::facts::BUF;
@@ -14,15 +14,22 @@ pub(crate) struct Tx {
     pub(crate) ring: Ring,
     /// Threads that sleep on the queue.
     pub(crate) asleep: u32,
-    /// First slot that was not copied yet.
+    /// First slot that was not taken yet.
     at: u32,
+    /// Slots that were taken and are not in the port's ring: they have no bytes, or are of frames that cannot be sent.
+    void: Vec<bool>,
+    /// Slots in the port's ring that are not the program's again.
+    flying: u32,
+    /// True while the rest of a frame is to come whose beginning was dropped.
+    cut: bool,
 }
 
 static UNFIT: Once = Once::new();
 
 impl Tx {
     pub(crate) fn new(queue: TxQueue, ring: Ring) -> Self {
-        Self { queue, ring, asleep: 0, at: 0 }
+        let void = vec![false; ring.slots() as usize];
+        Self { queue, ring, asleep: 0, at: 0, void, flying: 0, cut: false }
     }
 
     /// Sends what the program has committed, as far as possible now, and gives back the slots of what was sent.
@@ -30,65 +37,87 @@ impl Tx {
         let admitted = self.ring.admit();
         self.take();
         self.queue.sync();
-        let out = self.queue.ring.outstanding().min(self.ring.slots() - 1);
-        // What was committed and not taken is not the program's either; it lies before `head`, hence behind `at`.
-        self.ring.tail = (self.at + 2 * self.ring.slots() - 1 - out) % self.ring.slots();
+        self.give_back();
         self.ring.publish();
         admitted
     }
 
-    /// Copies committed frames into the port's ring: whole ones, so a frame whose end is not committed yet stays.
+    /// Gives slots back in their order: those that the port has sent, and void ones. Slots that were committed and not taken lie
+    /// behind `at` and are not the program's either.
+    fn give_back(&mut self) {
+        let out = self.queue.ring.outstanding();
+        loop {
+            let next = self.ring.next(self.ring.tail);
+            let void = self.void[next as usize];
+            if next == self.at || !void && self.flying <= out {
+                return;
+            }
+            self.flying -= u32::from(!void);
+            self.ring.tail = next;
+        }
+    }
+
+    /// Copies committed frames into the port's ring: whole ones, so a frame whose end is not committed yet stays. Slots of no
+    /// bytes are left out. A frame that can never be sent is dropped.
     fn take(&mut self) {
         let (ring, usable) = (&self.ring, self.queue.ring.usable());
+        let most = MAX_FRAGS.min(ring.slots() as usize - 1);
         let mut batch = self.queue.ring.reserve(ring.distance(self.at, ring.head));
         let (mut done, mut at) = (0, self.at);
-        while done < batch.len() {
-            let left = batch.len() - done;
+        while at != ring.head {
             let words: Vec<SlotWord>;
             let first = ring.slot(at);
             let frame: &[SlotWord] = if first.has(flags::MOREFRAG) {
-                let Some(all) = chain(ring, at, first, left) else { break };
-                words = all;
+                words = chain(ring, at, first);
                 &words
             } else {
                 std::slice::from_ref(&first)
             };
-            let whole = frame.len() <= MAX_FRAGS && !frame.last().is_none_or(|last| last.has(flags::MOREFRAG));
-            let sound = whole
-                && (0..).zip(frame).all(|(i, word)| put(ring, (at + i) % ring.slots(), *word, &mut batch, done + i));
+            let (n, ends) = (frame.len(), !frame.last().is_none_or(|last| last.has(flags::MOREFRAG)));
+            let too_many = self.cut || n > most || !ends && n + 1 == ring.slots() as usize;
+            let bytes = |word: &SlotWord| word.len() > 0;
+            let kept = (0..).zip(frame).filter(|(_, word)| bytes(word)).count();
+            let room = (batch.len() - done) as usize;
+            if !too_many && (!ends || kept > room) {
+                break;
+            }
+            self.cut = too_many && !ends;
+            let slots = (0..).map(|i| (at + i) % ring.slots()).zip(frame);
+            let whole = slots.clone().filter(|(_, word)| bytes(word)).zip(done..).zip(1..);
+            let sound = !too_many
+                && kept > 0
+                && whole.into_iter().all(|(((slot, word), i), nth)| put(ring, slot, *word, &mut batch, i, nth < kept));
             if !sound {
                 UNFIT.say(format_args!(
-                    "a frame that cannot be sent is dropped: no buffer {}, or {} bytes where the port takes {usable}",
+                    "a frame that cannot be sent is dropped: no buffer {}, {} bytes where the port takes 1 to {usable} in a \
+                     slot, or more than {most} slots",
                     first.buf_idx(),
                     first.len()
                 ));
-                // Void slots: the port leaves them out, and their places keep step with the program's.
-                (0..).zip(frame).for_each(|(i, _)| batch.set(done + i, 0, 0));
             }
-            let n = u32::try_from(frame.len()).unwrap_or(left);
-            (done, at) = (done + n, (at + n) % ring.slots());
+            slots.for_each(|(slot, word)| self.void[slot as usize] = !sound || !bytes(word));
+            done += if sound { u32::try_from(kept).unwrap_or(0) } else { 0 };
+            at = (at + u32::try_from(n).unwrap_or(0)) % ring.slots();
         }
         batch.commit(done);
+        self.flying += done;
         self.at = at;
     }
 }
 
-/// Slots of a frame that begins with `first`, each read once; None if its end is not among `left` slots and may still come. At
-/// most one more than a frame may have.
-fn chain(ring: &Ring, at: u32, first: SlotWord, left: u32) -> Option<Vec<SlotWord>> {
+/// Slots of a frame that begins with `first`, each read once: to its end, or to the last one that is committed.
+fn chain(ring: &Ring, at: u32, first: SlotWord) -> Vec<SlotWord> {
     let mut words = vec![first];
-    while words.last().is_some_and(|last| last.has(flags::MOREFRAG)) && words.len() <= MAX_FRAGS {
-        let i = u32::try_from(words.len()).unwrap_or(left);
-        if i == left {
-            return (left + 1 == ring.slots()).then_some(words);
-        }
-        words.push(ring.slot((at + i) % ring.slots()));
+    let mut next = ring.next(at);
+    while next != ring.head && words.last().is_some_and(|last| last.has(flags::MOREFRAG)) {
+        words.push(ring.slot(next));
+        next = ring.next(next);
     }
-    Some(words)
+    words
 }
 
-/// Copies one slot into the port's `i`th; false if its buffer or length cannot be.
-fn put(ring: &Ring, slot: u32, word: SlotWord, batch: &mut TxBatch<'_>, i: u32) -> bool {
+/// Copies one slot into the port's `i`th, which goes on if there is `more`; false if its buffer or length cannot be.
+fn put(ring: &Ring, slot: u32, word: SlotWord, batch: &mut TxBatch<'_>, i: u32, more: bool) -> bool {
     let len = usize::from(word.len());
     let mut room = batch.frame(i);
     let copied = len <= room.len()
@@ -100,7 +129,7 @@ fn put(ring: &Ring, slot: u32, word: SlotWord, batch: &mut TxBatch<'_>, i: u32) 
             ring.memory().buffer(word.buf_idx(), len).is_some_and(|frame| room.copy_from(&frame))
         };
     if copied {
-        batch.set(i, len, word.flags() & flags::MOREFRAG);
+        batch.set(i, len, if more { flags::MOREFRAG } else { 0 });
     }
     copied
 }

@@ -180,6 +180,16 @@ fn nothing_that_a_program_writes_does_harm() {
 }
 
 #[test]
+fn a_ring_of_frames_that_cannot_be_sent_is_the_programs_again_at_once() {
+    run("refused");
+}
+
+#[test]
+fn a_frame_of_several_slots_is_never_joined_to_the_next_and_one_of_too_many_is_dropped_whole() {
+    run("chains");
+}
+
+#[test]
 fn requests_are_answered_or_refused_by_errno_with_one_line_each() {
     let said = run("requests");
     for line in said.lines() {
