@@ -12,6 +12,7 @@ use crate::tx::Tx;
 use linerate_port::{Cause, Link, OpenError, Sleeper};
 use std::collections::HashMap;
 use std::ffi::c_int;
+use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -31,7 +32,7 @@ pub(crate) fn state() -> Result<&'static State, c_int> {
         Ok(memory) => Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default() }),
         Err(e) => {
             say(format_args!("{} MiB of sparse memory cannot be had: {e}", MEMORY >> 20));
-            Err(libc::ENOMEM)
+            Err(e.raw_os_error().unwrap_or(libc::ENOMEM))
         }
     })
 }
@@ -217,6 +218,11 @@ fn opened(name: &str) -> Result<linerate_port::Port, c_int> {
         }
     }
     let Some(error) = refused else { return Err(libc::ENXIO) };
+    // A port's error has no errno, but the system's own words for it.
+    if error.what.contains(&io::Error::from_raw_os_error(libc::EMFILE).to_string()) {
+        say(format_args!("{name}: {}; close some, or raise their limit (ulimit -n)", error.what));
+        return Err(libc::EMFILE);
+    }
     say(format_args!("{error}"));
     Err(match error.cause {
         Cause::Usage | Cause::Peer => libc::EINVAL,

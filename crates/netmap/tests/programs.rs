@@ -201,6 +201,12 @@ fn requests_are_answered_or_refused_by_errno_with_one_line_each() {
 }
 
 #[test]
+fn a_program_without_descriptors_for_a_port_is_told_so() {
+    let said = run("limits");
+    assert_eq!(said.lines().filter(|line| !line.contains("Too many open files")).count(), 0, "{said}");
+}
+
+#[test]
 fn two_rings_of_a_port_on_two_descriptors_stay_apart() {
     run("rings");
 }

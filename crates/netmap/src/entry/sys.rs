@@ -6,6 +6,7 @@
 //!
 //! Rust's standard library calls these, too, on descriptors of its own: they pass through without a lock.
 
+use crate::facts::MEMORY;
 use crate::members::Member;
 use crate::select::{self, Sets};
 use crate::sys::{process, real};
@@ -296,7 +297,10 @@ unsafe fn map(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int,
     if flags & libc::MAP_ANONYMOUS == 0
         && let Some(netmap) = table::file(fd)
     {
-        let state = if netmap.is_foreign() || netmap.bound().is_none() { Err(libc::EINVAL) } else { port::state() };
+        // Beyond its end an access would end the program.
+        let inside = usize::try_from(from).is_ok_and(|from| len <= MEMORY.saturating_sub(from));
+        let served = inside && !netmap.is_foreign() && netmap.bound().is_some();
+        let state = if served { port::state() } else { Err(libc::EINVAL) };
         match state {
             Ok(state) => file = state.memory.file().as_raw_fd(),
             Err(errno) => {

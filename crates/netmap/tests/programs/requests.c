@@ -59,6 +59,9 @@ int main(void)
 	CHECK(control(other, 1, 14, "null:", &reg, NULL) == EBUSY);
 	char *memory = mmap(NULL, reg.nr_memsize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(memory != MAP_FAILED);
+	/* Nothing lies beyond it: a mapping of that would end the program at its first access. */
+	CHECK(mmap(NULL, reg.nr_memsize + 1, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
+	CHECK(mmap(NULL, reg.nr_memsize, PROT_READ, MAP_SHARED, fd, 4096) == MAP_FAILED && errno == EINVAL);
 	struct netmap_if *nifp = NETMAP_IF(memory, reg.nr_offset);
 	struct netmap_ring *ring = NETMAP_TXRING(nifp, 0);
 	uint32_t n = 0, buffer = nifp->ni_bufs_head;
