@@ -231,7 +231,8 @@ extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
         return dup3_real(from, to, flags);
     }
     if table::file(from).is_some() {
-        let place = |event| ending(to, || dup3_real(event, to, flags));
+        // A free number may be the very one that the new counter got.
+        let place = |event| if event == to { to } else { ending(to, || dup3_real(event, to, flags)) };
         return copy_netmap(from, flags & libc::O_CLOEXEC != 0, place);
     }
     // A copy of what is no descriptor closes nothing.
@@ -258,7 +259,14 @@ fn fcntl_real(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
 
 fn fcntl_any(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
     if [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&command) && table::any() && table::file(fd).is_some() {
-        return copy_netmap(fd, false, |event| fcntl_real(event, command, argument));
+        let cloexec = command == libc::F_DUPFD_CLOEXEC;
+        // The argument is an int; a negative one fits nothing.
+        let fits = |event| c_ulong::try_from(event).is_ok_and(|event| event >= argument & 0xffff_ffff);
+        return copy_netmap(
+            fd,
+            cloexec,
+            |event| if fits(event) { event } else { fcntl_real(event, command, argument) },
+        );
     }
     fcntl_real(fd, command, argument)
 }

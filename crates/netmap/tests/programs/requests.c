@@ -1,4 +1,5 @@
 /* Requests that cannot be served are refused by errno, and the older ones work. */
+#define _GNU_SOURCE
 #include "common.h"
 
 static int control(int fd, uint16_t type, uint16_t version, const char *name, void *body, void *options)
@@ -82,6 +83,12 @@ int main(void)
 	int copy = dup(other), high = fcntl(other, F_DUPFD_CLOEXEC, 100);
 	CHECK(high >= 100 && close(other) == 0 && ioctl(copy, NIOCTXSYNC, NULL) == 0);
 	CHECK(dup2(copy, 90) == 90 && close(copy) == 0 && ioctl(90, NIOCTXSYNC, NULL) == 0);
+	/* Onto a number that is free, which the library might take in between. */
+	int lowest = dup(90);
+	CHECK(close(lowest) == 0 && dup2(90, lowest) == lowest && ioctl(lowest, NIOCTXSYNC, NULL) == 0);
+	CHECK(close(lowest) == 0 && dup3(90, lowest, O_CLOEXEC) == lowest && fcntl(lowest, F_GETFD) == FD_CLOEXEC);
+	CHECK(close(lowest) == 0 && fcntl(90, F_DUPFD, 0) == lowest && fcntl(lowest, F_GETFD) == 0);
+	CHECK(ioctl(90, NIOCTXSYNC, NULL) == 0 && close(lowest) == 0 && ioctl(lowest, NIOCTXSYNC, NULL) == -1);
 	int ends[2], written = 1;
 	CHECK(pipe(ends) == 0 && dup2(-1, 90) == -1 && errno == EBADF && ioctl(90, NIOCTXSYNC, NULL) == 0);
 	CHECK(dup2(ends[1], 90) == 90 && ioctl(ends[0], FIONREAD, &written) == 0 && written == 0);
