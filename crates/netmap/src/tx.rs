@@ -75,7 +75,7 @@ impl Tx {
             };
             let (n, ends) = (frame.len(), !frame.last().is_none_or(|last| last.has(flags::MOREFRAG)));
             let too_many = self.cut || n > most || !ends && n + 1 == ring.slots() as usize;
-            let bytes = |word: &SlotWord| word.len() > 0;
+            let bytes = |word: &SlotWord| !word.is_empty();
             let kept = (0..).zip(frame).filter(|(_, word)| bytes(word)).count();
             let room = (batch.len() - done) as usize;
             if !too_many && (!ends || kept > room) {
