@@ -1,14 +1,22 @@
 //! Requests of ioctl: read from the program's memory, carried out, and answered there.
 
-use crate::facts::{ALL_NIC, API, MEMORY, MEMORY_BYTES, MODES, ONE_NIC, REQUESTS, ioctl, mem_id, old, register, short};
+use crate::facts::{
+    ALL_NIC, API, MEMORY, MEMORY_BYTES, MODES, ONE_NIC, REQUESTS, ioctl, memory_number, old, register, short,
+};
 use crate::file::{Bound, File};
 use crate::port::Port;
+use crate::sys::process::generation;
 use crate::sys::say::say;
 use crate::sys::user;
 use crate::wait::FOREIGN;
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of this process's memory.
+fn mem_id() -> u16 {
+    memory_number(generation())
+}
 
 type Answer = Result<(), c_int>;
 

@@ -79,13 +79,9 @@ const RINGS_BYTES: u32 = 32 << 20;
 /// Bytes of the whole memory, which is sparse: what nobody has touched takes none.
 pub(crate) const MEMORY: usize = MEMORY_BYTES as usize;
 pub(crate) const MEMORY_BYTES: u32 = RINGS_BYTES + BUFS * BUF_BYTES;
-/// Number of the process's only memory: 1, and in a child of fork unlike any of its parents', whose mapping a program may keep.
-pub(crate) fn mem_id() -> u16 {
-    numbered(crate::sys::process::generation())
-}
-
-/// Number of the memory of a process that so many forks lie before. 0 stands for any memory.
-fn numbered(forks: u32) -> u16 {
+/// Number of the only memory of a process that so many forks lie before: 1, and in a child unlike any of its parents', whose mapping a
+/// program may keep. 0 stands for any memory.
+pub(crate) fn memory_number(forks: u32) -> u16 {
     u16::try_from(forks % u32::from(u16::MAX)).unwrap_or_default() + 1
 }
 
@@ -98,6 +94,6 @@ pub(crate) fn short(n: usize) -> u16 {
 mod tests {
     #[test]
     fn memories_of_parents_and_children_have_numbers_of_their_own_and_never_0() {
-        assert_eq!([0, 1, 2, 65534, 65535].map(super::numbered), [1, 2, 3, 65535, 1]);
+        assert_eq!([0, 1, 2, 65534, 65535].map(super::memory_number), [1, 2, 3, 65535, 1]);
     }
 }
