@@ -18,29 +18,21 @@ impl Switch {
         let mut worked = self.drain();
         self.share.begin();
         // Who is first takes what room there is: those that waited, and among them those that got something last come behind.
-        let mut behind = Vec::new();
-        let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.retain(|from| {
-            let moved = self.serve(*from);
-            worked |= moved;
-            let waits = self.waits(*from);
-            if waits && moved {
-                behind.push(*from);
-            }
-            waits && !moved
-        });
+        let (mut behind, some_wait) = (Vec::new(), !self.waiting.is_empty());
+        if some_wait {
+            worked |= self.serve_waiting(&mut behind);
+        }
         for at in 0..self.awake.len() {
             let from = self.awake[at];
-            if self.waits(from) {
+            if some_wait && self.waits(from) {
                 continue;
             }
             worked |= self.serve(from);
-            if self.waits(from) {
+            if self.cut {
                 behind.push(from);
             }
         }
-        waiting.append(&mut behind);
-        self.waiting = waiting;
+        self.waiting.append(&mut behind);
         self.flush();
         self.share.end(now);
         if self.parks {
@@ -52,6 +44,22 @@ impl Switch {
         worked | self.reap()
     }
 
+    /// Serves the ports that wait for room, in their order; those that got something and wait again come behind.
+    #[cold]
+    fn serve_waiting(&mut self, behind: &mut Vec<PortId>) -> bool {
+        let (mut worked, mut waiting) = (false, std::mem::take(&mut self.waiting));
+        waiting.retain(|from| {
+            let moved = self.serve(*from);
+            worked |= moved;
+            if self.cut && moved {
+                behind.push(*from);
+            }
+            self.cut && !moved
+        });
+        self.waiting = waiting;
+        worked
+    }
+
     /// True if a frame of a port waits for room at another one.
     #[inline]
     fn waits(&self, id: PortId) -> bool {
@@ -60,10 +68,11 @@ impl Switch {
 
     /// Forwards what has arrived at one port; true if there was something to do.
     fn serve(&mut self, from: PortId) -> bool {
+        self.cut = false;
         let Some(member) = self.members[usize::from(from)].as_mut() else { return false };
         let mut sources = std::mem::take(&mut member.sources);
         let parted = member.life.as_ref().is_some_and(|side| side.link() == Link::Down);
-        let (mut worked, mut stir) = (false, false);
+        let (mut worked, mut stir, mut waits) = (false, false, false);
         self.share.turn_of(from);
         for (queue, source) in sources.iter_mut().enumerate() {
             if source.parked.is_some() {
@@ -90,6 +99,7 @@ impl Switch {
             // A frame whose end will never come.
             let rest = parted && slots == 0 && state.waits_for.is_none() && !state.deferred;
             let done = if rest { inlet.batch.len() } else { slots };
+            waits |= state.waits_for.is_some();
             inlet.batch.release(done);
             worked |= done > 0 || state.deferred;
             if rest {
@@ -99,13 +109,14 @@ impl Switch {
         if let Some(member) = self.members[usize::from(from)].as_mut() {
             member.awake = sources.is_empty() || sources.iter().any(|source| source.parked.is_none());
             self.parks |= !member.awake;
-            member.waits = sources.iter().any(|source| source.state.waits_for.is_some());
+            member.waits = waits;
             member.sources = sources;
             if stir {
                 member.outlets.iter_mut().for_each(Outlet::stir);
                 self.touch(from);
             }
         }
+        self.cut = waits;
         worked
     }
 
