@@ -68,7 +68,7 @@ pub(crate) struct Port {
     /// Number of the link's state that all queues have seen.
     link: AtomicU32,
     state: &'static State,
-    /// What the queues belong to; they are above, and go first.
+    /// Owners of the queues, which are above, and go first.
     port: Mutex<linerate_port::Port>,
 }
 

@@ -105,7 +105,7 @@ impl Rule {
         });
     }
 
-    /// What narrows a rule in another way.
+    /// Anything else that narrows a rule.
     fn other(&mut self) {
         self.add("match", |_| {});
     }

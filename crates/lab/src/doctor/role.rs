@@ -98,7 +98,7 @@ pub(super) fn roles(view: &View<'_>, named: &[Role]) -> Vec<(Role, Evidence)> {
 /// Profiles of tuned(8) that trade rate for latency.
 const PROFILES: [&str; 3] = ["network-latency", "realtime", "cpu-partitioning"];
 
-/// What shows that a host is set up for latency: a profile, or processors that are kept for single programs without a tick.
+/// Signs that a host is set up for latency: a profile, or processors that are kept for single programs without a tick.
 fn low_latency(view: &View<'_>) -> Option<Evidence> {
     let profile = view.file("etc/tuned/active_profile").ok().filter(|profile| PROFILES.contains(&profile.as_str()));
     if let Some(profile) = profile {
@@ -125,7 +125,7 @@ const CAPTURED: [&str; 11] = [
     "super-frames",
 ];
 
-/// What shows that a port only captures: it takes frames for all, and nothing is reached by it.
+/// Signs that a port only captures: it takes frames for all, and nothing is reached by it.
 fn captures(view: &View<'_>) -> Option<Evidence> {
     let interface = view.interface();
     let local = |ip: std::net::IpAddr| matches!(ip, std::net::IpAddr::V6(v6) if v6.is_unicast_link_local());

@@ -1,4 +1,4 @@
-//! What a process has of its own: a child of fork begins without what its parent had, and takes no lock that a thread of its
+//! State that a process has of its own: a child of fork begins without what its parent had, and takes no lock that a thread of its
 //! parent held.
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::*};

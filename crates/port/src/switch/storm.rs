@@ -47,7 +47,7 @@ pub struct Storm {
     pub circle: Vec<String>,
 }
 
-/// What the watchdog knows of one queue.
+/// State of one queue, as the watchdog knows it.
 #[derive(Default)]
 pub(super) struct Watch {
     /// Time since which the queue stands; in a storm, that at which the class was last stopped.

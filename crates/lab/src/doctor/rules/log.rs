@@ -1,4 +1,4 @@
-//! What the kernel says in its log about the network: each line is a fault that it has seen itself.
+//! Lines of the kernel's log about the network: each line is a fault that it has seen itself.
 
 use super::firewall::conntrack;
 use super::routes::neighbour_table;
