@@ -1,5 +1,8 @@
 //! Members that epoll descriptors have of netmap's. A set is never changed: another one takes its place, and whoever waits on the
 //! old one is woken.
+//!
+//! Orderings: `end` stores Release into `used`, and `begin` takes it with AcqRel, so a new owner sees that the set is gone. `armed` is
+//! taken by AcqRel, so one of several waits tells an only event; the set itself is behind its lock.
 
 use crate::port::lock;
 use crate::sys::process;

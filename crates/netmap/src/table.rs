@@ -1,6 +1,10 @@
 //! netmap's descriptors among the program's, by number. Looking one up takes no lock and allocates nothing: every poll and
 //! every close of the program does.
 //!
+//! Orderings: a descriptor's number is stored with Release (`put`, `epoll_of`) and loaded with Acquire (`entry`, `epoll`, `copy`), so
+//! whoever finds one sees the file that was begun before. An entry's count ends with AcqRel in `close` and its 0 is stored with
+//! Release behind the file's end; `open` takes a 0 with AcqRel, and so sees that end. The number of open ones is a hint.
+//!
 //! Entries are never freed and serve again, so a thread that looks one up while another closes it finds an open file, or
 //! another one, as with any descriptor.
 

@@ -3,11 +3,12 @@
 
 use crate::facts::BUF;
 use crate::ring::{Broken, Ring};
-use crate::sys::say::Once;
+use crate::sys::say::{Once, say};
 use crate::sys::user;
 use linerate_port::TxQueue;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{SlotWord, TxBatch, flags};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) struct Tx {
     pub(crate) queue: TxQueue,
@@ -25,6 +26,17 @@ pub(crate) struct Tx {
 }
 
 static UNFIT: Once = Once::new();
+/// Frames that could not be sent.
+static DROPPED: AtomicU64 = AtomicU64::new(0);
+
+/// Says at the program's end how many frames could not be sent.
+pub(crate) fn tell_dropped() {
+    match DROPPED.load(Relaxed) {
+        0 => {}
+        1 => say(format_args!("1 frame could not be sent and was dropped")),
+        n => say(format_args!("{n} frames could not be sent and were dropped")),
+    }
+}
 
 impl Tx {
     pub(crate) fn new(queue: TxQueue, ring: Ring) -> Self {
@@ -88,12 +100,18 @@ impl Tx {
                 && kept > 0
                 && whole.into_iter().all(|(((slot, word), i), nth)| put(ring, slot, *word, &mut batch, i, nth < kept));
             if !sound {
-                UNFIT.say(format_args!(
-                    "a frame that cannot be sent is dropped: no buffer {}, {} bytes where the port takes 1 to {usable} in a \
-                     slot, or more than {most} slots",
-                    first.buf_idx(),
-                    first.len()
-                ));
+                // Of one that goes on in the next sync, its end counts.
+                DROPPED.fetch_add(ends.into(), Relaxed);
+                let say = |why| UNFIT.say(format_args!("a frame that cannot be sent is dropped: {why}"));
+                if too_many {
+                    say(format_args!("it has more than {most} slots"));
+                } else if kept == 0 {
+                    say(format_args!("it has no bytes"));
+                } else {
+                    say(format_args!(
+                        "a slot names no buffer, or has more than the {usable} bytes that the port takes"
+                    ));
+                }
             }
             slots.for_each(|(slot, word)| self.void[slot as usize] = !sound || !bytes(word));
             done += if sound { u32::try_from(kept).unwrap_or(0) } else { 0 };

@@ -63,6 +63,7 @@ impl<T: Send + Sync> PerProcess<T> {
         if let Some(value) = self.known() {
             return Ok(value);
         }
+        // Release: who finds it by the Acquire in `known` sees it whole.
         let new = Box::into_raw(Box::new((self::generation(), make()?)));
         let kept = match self.at.compare_exchange(was, new, AcqRel, Acquire) {
             Ok(_) => new,

@@ -129,6 +129,8 @@ pub struct Switch {
     awake: Vec<PortId>,
     /// Those of them with frames that wait for room at other ports, in the order in which they get it.
     waiting: Vec<PortId>,
+    /// Those that come behind them in the next turn.
+    behind: Vec<PortId>,
     /// A frame of the port served last waits for room.
     cut: bool,
     parked: Parked,
@@ -191,6 +193,7 @@ impl Switch {
             live: Vec::new(),
             awake: Vec::new(),
             waiting: Vec::new(),
+            behind: Vec::new(),
             cut: false,
             parked: Parked::default(),
             parks: false,

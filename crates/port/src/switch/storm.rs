@@ -114,24 +114,26 @@ impl Switch {
 
     /// Ports that wait for each other by way of a class of this one, this one first; none if there is no circle.
     fn circle(&self, port: PortId, class: usize) -> Vec<PortId> {
-        // Each port that was reached, and the one whose queue has its frames.
-        let mut reached: Vec<(PortId, PortId)> = Vec::new();
+        // Of each port that was reached, the one whose queue has its frames.
+        let mut by: Vec<Option<PortId>> = vec![None; self.members.len()];
         let mut next = vec![port];
         while let Some(at) = next.pop() {
             let member = self.members.get(usize::from(at)).and_then(Option::as_ref);
             let outlets = member.into_iter().flat_map(|member| &member.outlets);
             for queue in outlets.filter_map(|outlet| outlet.queues.as_deref()).map(|queues| &queues.classes[class]) {
-                for origin in queue.watch.since.into_iter().flat_map(|_| queue.origins()) {
+                // One that goes waits for nobody.
+                if queue.watch.since.is_none() {
+                    continue;
+                }
+                for origin in queue.origins() {
                     if origin == port {
-                        let mut circle = vec![at];
-                        while let Some((_, by)) = reached.iter().find(|(to, _)| Some(to) == circle.last()) {
-                            circle.push(*by);
-                        }
+                        let mut circle: Vec<_> =
+                            std::iter::successors(Some(at), |at| by.get(usize::from(*at)).copied().flatten()).collect();
                         circle.reverse();
                         return circle;
                     }
-                    if !reached.iter().any(|(to, _)| *to == origin) {
-                        reached.push((origin, at));
+                    if let Some(place @ None) = by.get_mut(usize::from(origin)) {
+                        *place = Some(at);
                         next.push(origin);
                     }
                 }

@@ -18,21 +18,27 @@ impl Switch {
         let mut worked = self.drain();
         self.share.begin();
         // Who is first takes what room there is: those that waited, and among them those that got something last come behind.
-        let (mut behind, some_wait) = (Vec::new(), !self.waiting.is_empty());
-        if some_wait {
-            worked |= self.serve_waiting(&mut behind);
-        }
-        for at in 0..self.awake.len() {
-            let from = self.awake[at];
-            if some_wait && self.waits(from) {
+        let (waited, mut kept) = (self.waiting.len(), 0);
+        for at in 0..waited + self.awake.len() {
+            let early = at < waited;
+            let from = if early { self.waiting[at] } else { self.awake[at - waited] };
+            if !early && waited > 0 && self.waits(from) {
                 continue;
             }
-            worked |= self.serve(from);
-            if self.cut {
-                behind.push(from);
+            let moved = self.serve(from);
+            worked |= moved;
+            if !self.cut {
+                continue;
+            }
+            if early && !moved {
+                self.waiting[kept] = from;
+                kept += 1;
+            } else {
+                self.behind.push(from);
             }
         }
-        self.waiting.append(&mut behind);
+        self.waiting.truncate(kept);
+        self.waiting.append(&mut self.behind);
         self.flush();
         self.share.end(now);
         if self.parks {
@@ -42,22 +48,6 @@ impl Switch {
         }
         self.worked = worked;
         worked | self.reap()
-    }
-
-    /// Serves the ports that wait for room, in their order; those that got something and wait again come behind.
-    #[cold]
-    fn serve_waiting(&mut self, behind: &mut Vec<PortId>) -> bool {
-        let (mut worked, mut waiting) = (false, std::mem::take(&mut self.waiting));
-        waiting.retain(|from| {
-            let moved = self.serve(*from);
-            worked |= moved;
-            if self.cut && moved {
-                behind.push(*from);
-            }
-            self.cut && !moved
-        });
-        self.waiting = waiting;
-        worked
     }
 
     /// True if a frame of a port waits for room at another one.
