@@ -90,7 +90,7 @@ pub(super) struct Store {
     cells: Cells,
     pub(super) classes: ClassTable,
     pub(super) ingress: Ingress,
-    pub(super) dog: Option<Watchdog>,
+    pub(super) watchdog: Option<Watchdog>,
     /// Queues that have stood for too long: ports and classes.
     stood: Vec<(PortId, usize)>,
     /// Ports with frames in queues, or queues that are stopped.
@@ -176,7 +176,7 @@ impl Store {
             cells: Cells::new(cells(buffers.bytes)),
             classes: buffers.classes,
             ingress: Ingress::new(&buffers.classes, buffers.span),
-            dog: buffers.watchdog,
+            watchdog: buffers.watchdog,
             stood: Vec::new(),
             congested: Vec::new(),
             resumes: None,
@@ -345,8 +345,8 @@ impl Store {
             if put_any {
                 outlet.moved();
             }
-            if let Some(dog) = self.dog {
-                self.watch(&dog, port, outlet, count, left, now);
+            if let Some(watchdog) = self.watchdog {
+                self.watch(&watchdog, port, outlet, count, left, now);
             }
         }
         moved
@@ -356,14 +356,14 @@ impl Store {
 impl Store {
     /// Classes whose frames leave in spite of a pause, one bit each.
     fn passes(&self, queues: &Queues) -> u8 {
-        let storms = self.dog.filter(|dog| dog.action == StormAction::Forward).map(|_| &queues.classes);
+        let storms = self.watchdog.filter(|watchdog| watchdog.action == StormAction::Forward).map(|_| &queues.classes);
         storms.into_iter().flatten().rev().fold(0, |set, queue| set << 1 | u8::from(queue.watch.storm))
     }
 
     /// Looks for storms at an output of a port, and their ends. `left`: frames have left for the ring in this turn.
     fn watch(
         &mut self,
-        dog: &Watchdog,
+        watchdog: &Watchdog,
         port: PortId,
         outlet: &mut Outlet,
         count: &mut PortCounters,
@@ -379,10 +379,10 @@ impl Store {
             let Queues { classes, waiting, held, .. } = queues;
             let watch = &mut classes[class].watch;
             let stopped = Some(held[class]).filter(|until| *until > now).or(full.then_some(now));
-            if watch.look(dog, now, stopped, *waiting & (1 << class) != 0) {
+            if watch.look(watchdog, now, stopped, *waiting & (1 << class) != 0) {
                 self.stood.push((port, class));
             }
-            self.resumes = self.resumes.into_iter().chain(watch.due(dog)).min();
+            self.resumes = self.resumes.into_iter().chain(watch.due(watchdog)).min();
             outlet.queued |= watch.storm;
             self.shed(outlet, class, count);
         }

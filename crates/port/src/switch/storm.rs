@@ -58,20 +58,20 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Looks at a queue; true if it has stood for too long. `stopped`: time until which its class is stopped, if it is.
-    pub(super) fn look(&mut self, dog: &Watchdog, now: u64, stopped: Option<u64>, waits: bool) -> bool {
+    pub(super) fn look(&mut self, watchdog: &Watchdog, now: u64, stopped: Option<u64>, waits: bool) -> bool {
         if !self.storm && (stopped.is_none() || !waits) {
             self.since = None;
             return false;
         }
         let since = *self.since.get_or_insert(now);
         match (self.storm, stopped) {
-            (false, _) => now - since >= dog.detect,
+            (false, _) => now - since >= watchdog.detect,
             (true, Some(until)) => {
                 self.since = Some(until);
                 false
             }
             (true, None) => {
-                if now.saturating_sub(since) >= dog.restore {
+                if now.saturating_sub(since) >= watchdog.restore {
                     *self = Self::default();
                 }
                 false
@@ -80,8 +80,8 @@ impl Watch {
     }
 
     /// Time of the next look, in ns.
-    pub(super) fn due(&self, dog: &Watchdog) -> Option<u64> {
-        self.since.map(|since| since + if self.storm { dog.restore } else { dog.detect })
+    pub(super) fn due(&self, watchdog: &Watchdog) -> Option<u64> {
+        self.since.map(|since| since + if self.storm { watchdog.restore } else { watchdog.detect })
     }
 
     fn begin(&mut self, now: u64, circle: Vec<PortId>) {
@@ -166,7 +166,7 @@ impl Switch {
 impl Store {
     /// True if a frame for a queue in a storm is dropped.
     pub(super) fn storm_drops(&self, storm: bool, room: u32) -> bool {
-        storm && self.dog.is_some_and(|dog| dog.action == StormAction::Drop || room == 0)
+        storm && self.watchdog.is_some_and(|watchdog| watchdog.action == StormAction::Drop || room == 0)
     }
 
     /// Drops the frames of a queue in a storm that are to be dropped.
