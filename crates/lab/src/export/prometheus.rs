@@ -1,4 +1,4 @@
-//! Prometheus' text format, version 0.0.4: gauges in base units (seconds, ratios of one), one family a unit.
+//! Prometheus' text format, version 0.0.4: gauges in base units (seconds, bytes, ratios of one), one family a unit.
 //!
 //! Samples over time are left out: the format has one value a series. No time-stamps are written, because a server
 //! refuses old ones; a run's start is a gauge of its own.
@@ -89,7 +89,7 @@ fn of_run(run: &RunResult, families: &mut Families) {
 fn in_unit(families: &mut Families, labels: &[(&str, String)], unit: &Unit, value: Number) {
     let (name, help, scale) = match unit {
         Unit::Pps => ("linerate_test_packets_per_second", "Packets per second.", 1.0),
-        Unit::BitsPerSecond => ("linerate_test_bits_per_second", "Bits per second.", 1.0),
+        Unit::BitsPerSecond => ("linerate_test_bytes_per_second", "Bytes per second.", 0.125),
         Unit::BytesPerSecond => ("linerate_test_bytes_per_second", "Bytes per second.", 1.0),
         Unit::Iops => ("linerate_test_requests_per_second", "Requests to a storage device per second.", 1.0),
         Unit::TransactionsPerSecond => {

@@ -5,10 +5,10 @@ use crate::process::BINARY;
 use linerate_result::RunResult;
 use linerate_skip::{is_installed, skip};
 use serde_json::Value;
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 #[test]
 fn logs_are_kept_as_runs_that_say_what_they_were_read_from() {
@@ -163,9 +163,11 @@ fn exports_are_read_by_who_reads_their_form() {
     data.out(&["runs", "--reindex"]);
     let metrics = data.out(&["export", &id, "gauge", "--format", "prometheus"]);
     assert!(
-        metrics.contains("# TYPE linerate_test_bits_per_second gauge") && metrics.contains("run=\"gauge\""),
+        metrics.contains("# TYPE linerate_test_bytes_per_second gauge") && metrics.contains("run=\"gauge\""),
         "{metrics}"
     );
+    let bytes = format!("statistic=\"median\"}} {}\n", 23_876_337_209.436_012 / 8.0);
+    assert!(metrics.contains(&bytes), "a rate in Prometheus' base unit, {bytes}: {metrics}");
     assert!(metrics.lines().filter(|line| line.starts_with("# TYPE")).count() >= 4, "{metrics}");
     if is_installed("promtool") {
         let mut child = Command::new("promtool")
@@ -206,14 +208,15 @@ fn flents_file_is_packed_json() {
                  sys.exit(0 if d == json.load(open('x.flent')) and all(len(s) == n for s in d['results'].values()) else 1)";
     let out = Command::new("python3").current_dir(data.0.path()).args(["-c", check]).output().unwrap();
     assert!(out.status.success(), "{out:?}");
-    // A result that flent itself reads, where it is there.
+    // A result that flent itself reads, where it is there: by the interpreter that its program names.
     let read = "import sys; from flent import resultset; r = resultset.load('x.flent.gz'); sys.exit(0 if r.series_names else 1)";
-    let has = Command::new("python3").args(["-c", "import flent"]).output().is_ok_and(|out| out.status.success());
-    if !has {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let program = env::split_paths(&path).find_map(|dir| fs::read_to_string(dir.join("flent")).ok());
+    let Some(python) = program.as_deref().and_then(|text| text.lines().next()?.strip_prefix("#!")) else {
         skip!("flent is not installed");
         return;
-    }
-    let out = Command::new("python3").current_dir(data.0.path()).args(["-c", read]).output().unwrap();
+    };
+    let out = Command::new(python.trim()).current_dir(data.0.path()).args(["-c", read]).output().unwrap();
     assert!(out.status.success(), "{out:?}");
 }
 
