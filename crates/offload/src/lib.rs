@@ -6,6 +6,7 @@
 
 mod checksum;
 mod class;
+mod ecn;
 mod fc;
 mod headers;
 mod lro;
@@ -24,6 +25,7 @@ pub use checksum::{
     seems_open, verify_checksums, verify_parsed,
 };
 pub use class::{ClassTable, ClassTableError, Selection, TrafficClass};
+pub use ecn::mark_congestion;
 use fc::fc_hash;
 pub use fc::{FcSegmentError, FcSegments, MAX_FC_HEADER, MAX_FC_PAYLOAD, verify_fc_crc};
 pub use headers::{Headers, Ip, Version};

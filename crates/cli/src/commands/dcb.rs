@@ -5,7 +5,7 @@ mod document;
 mod words;
 
 pub(super) use document::priorities;
-pub(super) use words::{Words, classes, lossless};
+pub(super) use words::{Words, classes, lossless, priorities_of};
 
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};

@@ -19,6 +19,7 @@
 
 mod buffer;
 mod cells;
+mod congestion;
 mod flood;
 mod forward;
 mod grant;
@@ -50,6 +51,7 @@ mod vlan;
 mod within;
 
 pub use buffer::{Alpha, CELL, QueueDrop, QueueDrops};
+pub use congestion::{Ecn, Qcn};
 pub use groups::GroupCounters;
 pub use guest::Guest;
 pub use headroom::{Headroom, Span};

@@ -85,6 +85,7 @@ impl Switch {
         let mut snoop = Snoop::new();
         snoop.querier = querier.map(|address| Querier::new(mac, address));
         self.mac = mac;
+        self.store.iter_mut().for_each(|store| store.mac = mac);
         self.own.snoop = Some(Box::new(snoop));
         self.own.next = Some(0);
         self.rewire();
@@ -173,7 +174,7 @@ impl Switch {
     }
 
     /// Puts a frame of the switch itself into a port's ring; true if it is there.
-    fn send_own(&mut self, target: &Target, whole: &Whole) -> bool {
+    pub(super) fn send_own(&mut self, target: &Target, whole: &Whole) -> bool {
         let Some((first, second)) = whole.head() else { return false };
         let Some(member) = self.members[usize::from(target.to)].as_mut() else { return false };
         member.count.own += 1;

@@ -9,6 +9,7 @@
 
 use super::buffer::{Account, Alpha, CELL, Pool, QueueDrop, QueueDrops, cells_for};
 use super::cells::{Cells, Chain};
+use super::congestion::{CongestionPoint, Ecn, Notice, Qcn};
 use super::guard::Guard;
 use super::headroom::Span;
 use super::member::{Member, Outlet};
@@ -20,6 +21,7 @@ use crate::chain::slots_for;
 use crate::counters::DropReason;
 use linerate_offload::{ClassTable, TrafficClass, Turns};
 use linerate_ring::Meta;
+use linerate_sum::SplitMix64;
 use linerate_text::counters;
 use linerate_wire::Priority;
 use std::collections::VecDeque;
@@ -39,6 +41,12 @@ pub struct Buffers {
     pub span: Span,
     /// Watchdog of lossless classes.
     pub watchdog: Option<Watchdog>,
+    /// Marks of IP packets, by class.
+    pub ecn: [Option<Ecn>; TrafficClass::MOST],
+    /// Congestion points.
+    pub qcn: Option<Qcn>,
+    /// Seed of which frames are marked and sampled.
+    pub seed: u64,
 }
 
 impl Default for Buffers {
@@ -51,6 +59,9 @@ impl Default for Buffers {
             classes: ClassTable::default(),
             span: Span::default(),
             watchdog: None,
+            ecn: [None; TrafficClass::MOST],
+            qcn: None,
+            seed: 0,
         }
     }
 }
@@ -79,6 +90,10 @@ counters! {
         pub waiting_bytes: u64,
         /// Times that the watchdog found the class stopped for too long.
         pub storms: u64,
+        /// Frames that were marked for congestion (ECN) when they left it.
+        pub marked: u64,
+        /// Messages to the senders of its frames (QCN).
+        pub notices: u64,
         /// Copies that were lost for want of a place.
         pub dropped: QueueDrops,
     }
@@ -97,7 +112,15 @@ pub(super) struct Store {
     congested: Vec<PortId>,
     /// Time at which a queue that is stopped goes on, or is to be looked at: the first of all.
     resumes: Option<u64>,
-    bytes: Vec<u8>,
+    pub(super) ecn: [Option<Ecn>; TrafficClass::MOST],
+    pub(super) qcn: Option<Qcn>,
+    /// Messages that are to be sent.
+    pub(super) notices: Vec<Notice>,
+    /// Address of the switch's own frames.
+    pub(super) mac: [u8; 6],
+    pub(super) random: SplitMix64,
+    /// The frame that leaves.
+    pub(super) bytes: Vec<u8>,
 }
 
 /// A frame for a queue, in the form in which it leaves.
@@ -136,8 +159,10 @@ pub(super) struct Queues {
 pub(super) struct Queue {
     frames: VecDeque<Waiting>,
     account: Account,
-    /// Cells of all its frames.
+    /// Cells of all its frames, and their bytes.
     cells: u32,
+    bytes: u64,
+    point: CongestionPoint,
     pub(super) watch: Watch,
     pub(super) count: ClassCounters,
 }
@@ -180,6 +205,11 @@ impl Store {
             stood: Vec::new(),
             congested: Vec::new(),
             resumes: None,
+            ecn: buffers.ecn,
+            qcn: buffers.qcn,
+            notices: Vec::new(),
+            mac: [0; 6],
+            random: SplitMix64::new(buffers.seed),
             bytes: Vec::new(),
         }
     }
@@ -223,6 +253,8 @@ impl Store {
             return Err(QueueDrop::Buffers);
         };
         queue.cells += cells;
+        queue.bytes += item.bytes.len() as u64;
+        self.sample((to, class), queue.bytes, &mut queue.point, item);
         queue.frames.push_back(Waiting { chain, meta: item.meta, priority: item.priority, copies: item.copies, from });
         queue.count.queued += item.copies;
         queue.count.queued_bytes += item.bytes.len() as u64;
@@ -249,6 +281,12 @@ impl Store {
             }
         }
         self.note(port);
+    }
+
+    /// True if a neighbour, or the sender of a frame, is to be told something at this time.
+    #[inline]
+    pub(super) fn has_news(&self, now: u64) -> bool {
+        self.ingress.has_news(now) || !self.notices.is_empty()
     }
 
     /// Time at which there is something to do whatever arrives, in ns.
@@ -290,7 +328,7 @@ impl Store {
             }
             self.cells.release(chain);
         }
-        queue.cells = 0;
+        (queue.cells, queue.bytes) = (0, 0);
         queues.waiting &= !(1 << class);
         all
     }
@@ -309,7 +347,7 @@ impl Store {
             while tx.ring.free() > 0
                 && let Some(class) = turns.next(*waiting & !stopped)
             {
-                let Queue { frames, account, cells, .. } = &mut classes[class];
+                let Queue { frames, account, cells, bytes, count: of_class, .. } = &mut classes[class];
                 let Some(front) = frames.front() else { break };
                 self.bytes.clear();
                 self.cells.read(&front.chain, &mut self.bytes);
@@ -320,6 +358,7 @@ impl Store {
                 if slots.unwrap_or(1).min(tx.ring.slots() - 1) > tx.ring.free() {
                     break;
                 }
+                of_class.marked += u64::from(self.mark(class, *bytes));
                 let room = tx.ring.free();
                 let put = finisher.put(&mut tx.ring, room, &self.bytes, front.meta);
                 put_any |= put.frames > 0;
@@ -327,6 +366,7 @@ impl Store {
                 turns.sent(class, front.chain.len());
                 if let Some(Waiting { chain, from, .. }) = frames.pop_front() {
                     *cells -= chain.cells();
+                    *bytes -= chain.len() as u64;
                     match from {
                         Some(port) => self.ingress.give(&mut self.pool, port, class, chain.cells()),
                         None => self.pool.give(account, chain.cells()),
@@ -399,16 +439,30 @@ impl Switch {
         for (id, member) in (0..).zip(&mut self.members) {
             member.iter_mut().for_each(|member| member.give_queues(id, &mut store));
         }
-        self.store = Some(Box::new(store));
         if self.mac == [0; 6] {
             self.mac = Guard::new().source();
         }
+        store.mac = self.mac;
+        self.store = Some(Box::new(store));
     }
 
     /// Frames that wait in queues.
     #[must_use]
     pub fn queued(&self) -> bool {
         self.store.as_deref().is_some_and(|store| !store.congested.is_empty())
+    }
+
+    /// Bytes of the frames that wait in queues, by the number of their port in the order of attachment, and by class.
+    pub fn depths(&self) -> impl Iterator<Item = (u16, usize, u64)> {
+        let congested = self.store.iter().flat_map(|store| &store.congested).copied();
+        let member = |id: PortId| self.members.get(usize::from(id))?.as_ref().map(|member| (id, &member.outlets));
+        congested.filter_map(member).flat_map(|(id, outlets)| {
+            let bytes = move |class: usize| {
+                let queues = outlets.iter().filter_map(|outlet| outlet.queues.as_deref());
+                queues.map(|queues| queues.classes[class].bytes).sum::<u64>()
+            };
+            (0..TrafficClass::MOST).map(move |class| (id, class, bytes(class))).filter(|(.., bytes)| *bytes > 0)
+        })
     }
 
     /// Moves frames from queues into rings that have room again; true if one was moved.

@@ -1,5 +1,6 @@
 //! The switch with its ports in one process: destinations of frames, and the accounting of each.
 
+mod congestion;
 mod ets;
 mod flood;
 mod groups;

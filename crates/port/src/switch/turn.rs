@@ -164,7 +164,8 @@ impl Switch {
 
     /// Sends the frames put into transmit rings. Ports that could not send all of them are asked again in the next turn.
     pub(super) fn flush(&mut self) {
-        if self.store.as_deref().is_some_and(|store| store.ingress.has_news(self.now)) {
+        if self.store.as_deref().is_some_and(|store| store.has_news(self.now)) {
+            self.notify_sources();
             self.ask_neighbours();
         }
         let (members, floods) = (&mut self.members, self.share.starts());

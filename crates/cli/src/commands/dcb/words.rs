@@ -113,16 +113,26 @@ pub(in crate::commands) fn classes(words: &[String]) -> Result<Option<Classes>, 
 
 /// `--pfc`: a bit for each lossless priority.
 pub(in crate::commands) fn lossless(words: &[String]) -> Result<u8, Trouble> {
+    switched("--pfc", words, &["prio", "prio-pfc"])
+}
+
+/// Priorities of an option that has no other words, one bit each.
+pub(in crate::commands) fn priorities_of(option: &str, words: &[String]) -> Result<u8, Trouble> {
+    switched(option, words, &["prio"])
+}
+
+/// Priorities that are switched on.
+fn switched(option: &str, words: &[String], known: &[&'static str]) -> Result<u8, Trouble> {
     let mut pfc = 0;
-    for (list, word) in lists("--pfc", words, &["prio", "prio-pfc"])? {
+    for (list, word) in lists(option, words, known)? {
         let (of, value) = if list == "prio" { (word, "on") } else { word.split_once(':').unwrap_or((word, "")) };
         let text = format!("{of}:{value}");
-        let (of, _) = pair("--pfc", &text)?;
+        let (of, value) = pair(option, &text)?;
         let bits = Priority::ALL[of].iter().fold(0, |bits, priority| bits | priority.bit());
         match value {
             "on" => pfc |= bits,
             "off" => pfc &= !bits,
-            _ => return Err(Trouble::usage(format!("--pfc: {list} {word}: give on or off behind a colon"))),
+            _ => return Err(Trouble::usage(format!("{option}: {list} {word}: give on or off behind a colon"))),
         }
     }
     Ok(pfc)

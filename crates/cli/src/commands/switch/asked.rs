@@ -37,7 +37,8 @@ fn text(document: &Value) -> String {
         let classes = port["classes"].as_array().into_iter().flatten();
         let used = classes.filter(|class| class["queued"] != 0 || class["dropped"] != json!({}));
         used.map(|class| {
-            let words = ["class", "queued", "waiting", "waiting_bytes", "storms"].map(|key| word(&class[key]));
+            let words = ["class", "queued", "waiting", "waiting_bytes", "storms", "ecn_marked", "cnms"];
+            let words = words.map(|key| word(&class[key]));
             [vec![word(&port["name"])], words.to_vec(), vec![reasons([&class["dropped"]])]].concat()
         })
     });
@@ -67,7 +68,7 @@ fn text(document: &Value) -> String {
             &["port", "in frames", "out frames", "in: refused", "out: dropped", "state", "path"],
             &rows(document, "ports", port),
         ),
-        table(&["port", "class", "queued frames", "waiting", "bytes", "storms", "found no place"], &classes),
+        table(&["port", "class", "queued", "waiting", "bytes", "storms", "marked", "CNMs", "found no place"], &classes),
         table(&["storm at", "class", "prio", "ports that wait for each other"], &rows(document, "storms", storm)),
         format!(
             "addresses: {} known of {} at most, {} learned, {} moved, {} evicted, {} not learned; ports: {} admitted, {} refused; \
@@ -133,8 +134,8 @@ mod tests {
         let document = json!({
             "switch": "lab", "pid": 7,
             "ports": [{"name": "a", "path": "a path", "received": 3, "sent": 4, "dropped": {"no_room": 5}, "blocked": "b", "classes": [
-                {"class": 0, "queued": 0, "waiting": 0, "waiting_bytes": 0, "storms": 0, "dropped": {}},
-                {"class": 1, "queued": 70, "waiting": 30, "waiting_bytes": 7680, "storms": 4, "dropped": {"threshold": 2}},
+                {"class": 0, "queued": 0, "waiting": 0, "waiting_bytes": 0, "storms": 0, "ecn_marked": 0, "cnms": 0, "dropped": {}},
+                {"class": 1, "queued": 70, "waiting": 30, "waiting_bytes": 7680, "storms": 4, "ecn_marked": 5, "cnms": 6, "dropped": {"threshold": 2}},
             ]}],
             "addresses": [{"mac": "02:00:00:00:00:01", "vlan": 3, "port": "a", "age_s": 12}],
             "groups": [{"group": "239.1.2.3", "vlan": 1, "ports": [{"port": "a", "left_s": 250}]}],
@@ -147,7 +148,7 @@ mod tests {
             "switch lab, process 7",
             "blocked: joined to b",
             "no_room 5",
-            "found no place\na     1      70             30       7680   4       threshold 2\n\n",
+            "found no place\na     1      70      30       7680   4       5       6     threshold 2\n\n",
             "a         1      3, 4  a, c\n",
             "02:00:00:00:00:01  3     a     12 s",
             "a (250 s)",

@@ -126,7 +126,8 @@ fn port(port: &PortReport) -> Value {
     let class = |(class, count): (usize, &ClassCounters)| {
         json!({
             "class": class, "queued": count.queued, "queued_bytes": count.queued_bytes, "waiting": count.waiting,
-            "waiting_bytes": count.waiting_bytes, "storms": count.storms, "dropped": map(count.dropped.iter()),
+            "waiting_bytes": count.waiting_bytes, "storms": count.storms, "ecn_marked": count.marked, "cnms": count.notices,
+            "dropped": map(count.dropped.iter()),
         })
     };
     json!({

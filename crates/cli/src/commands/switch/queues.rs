@@ -4,9 +4,9 @@ use super::super::dcb;
 use crate::trouble::Trouble;
 use clap::Args;
 use linerate_dcb::Settings;
-use linerate_port::switch::{Alpha, Buffers, Headroom, Span, Storm, StormAction, Watchdog};
+use linerate_port::switch::{Alpha, Buffers, Ecn, Headroom, Qcn, Span, Storm, StormAction, Watchdog};
 use linerate_rt::dcb::class_table;
-use linerate_text::{bytes, power, whole};
+use linerate_text::{bytes, decimal, power, whole};
 
 /// Least bytes of all buffers.
 const LEAST: u64 = 64 << 10;
@@ -42,6 +42,16 @@ pub(in crate::commands) struct Queues {
     /// each other (a circle) are named.
     #[arg(long, value_name = "MS[:restore=MS][:action=drop|forward]", requires = "pfc", value_parser = watchdog)]
     pfc_watchdog: Option<Watchdog>,
+    /// Mark IP packets that may be marked (ECN, RFC 3168) as they leave a queue: none below KMIN bytes of it, all above KMAX, and
+    /// between them with a probability that grows to PMAX percent (10), as the WRED profiles of switches have it.
+    ///
+    /// Packets that may not be marked are left to the queue's threshold. CLASS= sets a class's own; without it all others are meant.
+    #[arg(long, value_name = "[CLASS=]KMIN:KMAX[:PMAX]", num_args = 1.., requires = "buffers", value_parser = ecn)]
+    ecn: Vec<(Option<usize>, Ecn)>,
+    /// Congestion-controlled priorities: prio 3, or prio 3:setpoint=26K. A queue that is longer than the set point, or grows
+    /// towards it, has messages sent to the sources of sampled frames (QCN, IEEE 802.1Q clause 30.2).
+    #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
+    qcn: Vec<String>,
 }
 
 impl Queues {
@@ -52,7 +62,16 @@ impl Queues {
         let settings = Settings { classes, pfc, ..Settings::default() };
         settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
         let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
-        Ok(Some(Buffers { classes, span: self.links.unwrap_or(links), watchdog: self.pfc_watchdog, ..buffers }))
+        let (span, watchdog, qcn) = (self.links.unwrap_or(links), self.pfc_watchdog, congestion_points(&self.qcn)?);
+        let mut ecn = [None; 8];
+        let own = self.ecn.iter().filter(|(class, _)| class.is_some());
+        for (class, marks) in self.ecn.iter().filter(|(class, _)| class.is_none()).chain(own) {
+            match class {
+                Some(class) => ecn[*class] = Some(*marks),
+                None => ecn.fill(Some(*marks)),
+            }
+        }
+        Ok(Some(Buffers { classes, span, watchdog, ecn, qcn, ..buffers }))
     }
 
     /// Headroom of lossless classes, in lines; none without such.
@@ -91,6 +110,42 @@ fn watchdog(text: &str) -> Result<Watchdog, String> {
         }
     }
     Ok(watchdog)
+}
+
+/// Thresholds of marks, as they are typed, and their class if it is one's own.
+fn ecn(text: &str) -> Result<(Option<usize>, Ecn), String> {
+    let wrong = || "give KMIN:KMAX[:PMAX], bytes and percent, as 100K:400K:10, or 1=100K:400K for class 1".to_owned();
+    let (class, sizes) = text.split_once('=').map_or((None, text), |(class, sizes)| (Some(class), sizes));
+    let class = class.map(|class| class.parse().ok().filter(|class| *class < 8).ok_or_else(wrong)).transpose()?;
+    let parts: Vec<&str> = sizes.split(':').collect();
+    let (least, most, chance) = match parts[..] {
+        [least, most] => (least, most, "10"),
+        [least, most, chance] => (least, most, chance),
+        _ => return Err(wrong()),
+    };
+    let (least, most) = bytes(least).zip(bytes(most)).filter(|(least, most)| least <= most).ok_or_else(wrong)?;
+    // Percent in ten-thousandths, of which a whole has a million.
+    let chance =
+        decimal(chance, 4).and_then(|chance| u32::try_from(chance).ok()).filter(|n| (1..=1_000_000).contains(n));
+    Ok((class, Ecn { least, most, chance: chance.ok_or_else(wrong)? }))
+}
+
+/// `--qcn`.
+fn congestion_points(words: &[String]) -> Result<Option<Qcn>, Trouble> {
+    let Some((last, rest)) = words.split_last() else { return Ok(None) };
+    let (word, set_point) = match last.split_once(":setpoint=") {
+        None => (last.as_str(), Some(Qcn::SET_POINT)),
+        Some((word, text)) => {
+            (word, bytes(text).and_then(|n| u32::try_from(n).ok()).filter(|n| (1000..=1 << 30).contains(n)))
+        }
+    };
+    let words: Vec<String> = rest.iter().cloned().chain([word.to_owned()]).collect();
+    let set_point =
+        set_point.ok_or_else(|| Trouble::usage(format!("--qcn: {last}: give setpoint=1000 to 1G, as 26K")))?;
+    match dcb::priorities_of("--qcn", &words)? {
+        0 => Err(Trouble::usage("--qcn: give priorities, as prio 3")),
+        priorities => Ok(Some(Qcn { priorities, set_point })),
+    }
 }
 
 /// Storms that were last told.
@@ -152,6 +207,29 @@ mod tests {
         assert_eq!(span("10G"), Ok(Span::default()));
         for text in ["", "10", "10G:", "2T", "10G:100001", "10G:-1", "x:1"] {
             assert!(span(text).unwrap_err().contains("as 25G:40"), "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_are_read_and_what_is_wrong_is_named() {
+        let marks = |least, most, chance| Ecn { least, most, chance };
+        assert_eq!(ecn("100K:400K"), Ok((None, marks(100 << 10, 400 << 10, 100_000))));
+        assert_eq!(ecn("7=0:0:100"), Ok((Some(7), marks(0, 0, 1_000_000))));
+        assert_eq!(ecn("1:2:0.02"), Ok((None, marks(1, 2, 200))));
+        for text in ["", "1", "2:1", "1:2:0", "1:2:101", "1:2:3:4", "8=1:2", "=1:2", "x:1", "1:2:"] {
+            assert!(ecn(text).unwrap_err().contains("as 100K:400K:10"), "{text}");
+        }
+    }
+
+    #[test]
+    fn congestion_points_are_read_and_what_is_wrong_is_named() {
+        let read = |text: &str| congestion_points(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let points = |priorities, set_point| Some(Qcn { priorities, set_point });
+        assert_eq!(congestion_points(&[]).unwrap(), None);
+        assert_eq!(read("prio 3").unwrap(), points(8, 26_000));
+        assert_eq!(read("prio 3 4:setpoint=64K").unwrap(), points(0x18, 65_536));
+        for text in ["prio 8", "prio", "3", "prio 3:setpoint=", "prio 3:setpoint=999", "prio 3:x=1"] {
+            assert!(read(text).is_err(), "{text}");
         }
     }
 
