@@ -11,6 +11,7 @@ use linerate_load::resolve;
 use linerate_result::RunResult;
 use linerate_rt::{Capability, Stop, WaitMode, forward_signals, monotonic_ns, pause};
 use linerate_text::path::from_text;
+use linerate_text::{power, whole};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -142,4 +143,10 @@ pub(super) fn place(directory: Option<&Path>, run: &RunResult, db: &Db) -> Resul
     let directory = directory.map_or_else(default, |directory| Ok(directory.to_path_buf())).map_err(refused)?;
     let place = Place::open(&directory).map_err(refused)?;
     db.ready().map(|()| place)
+}
+
+/// Rate of a link in bit/s, as it is typed.
+pub(super) fn rate(text: &str) -> Result<u64, String> {
+    let fits = whole(text, |letter| power(letter, 1000)).filter(|n| (1_000_000..=1_000_000_000_000).contains(n));
+    fits.ok_or_else(|| "give 1M to 1T (K, M, G, T may follow)".to_owned())
 }

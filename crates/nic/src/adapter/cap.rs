@@ -36,6 +36,12 @@ impl Cap {
         cap
     }
 
+    /// The same for a sender that is to be even: a frame at a time, and one that comes late has lost its turn.
+    pub(crate) fn even(rate: u64, largest: usize) -> Self {
+        let cap = Self { rate: rate.max(1), burst: 0 };
+        Self { burst: cap.cost(on_the_wire(largest)), ..cap }
+    }
+
     /// How long one may be late, in nanoseconds, and still lose nothing when it comes a little later than that: a quarter
     /// of what may leave at once, or all but 10 ms, and at most 50 ms.
     pub(crate) fn slack(self) -> u64 {

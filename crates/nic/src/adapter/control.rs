@@ -239,6 +239,12 @@ impl Control {
         self.shared.replace_classes(classes);
     }
 
+    /// Has the adapter obey congestion points (QCN): an interface whose frames they sample is slowed down, from this rate in bit/s
+    /// on, the link's. None: it hears none.
+    pub fn react(&self, rate: Option<u64>) {
+        self.shared.replace_reaction(rate);
+    }
+
     /// Enables a flag, or with `-` before it disables it, in FreeBSD's or ethtool's words; gives all flags that changed,
     /// those that went along included.
     ///

@@ -128,7 +128,7 @@ impl ViCounters {
 
 counters! {
     /// Counters of what a port queue received. `frames + copies` is what arrived for all interfaces ([`ViCounters::arrived`]) and the
-    /// other four.
+    /// others.
     pub struct RxLedger {
         /// Frames that the port's ring delivered.
         pub frames: u64,
@@ -142,6 +142,21 @@ counters! {
         pub spoiled: u64,
         /// Frames that a filter of the adapter dropped.
         pub filtered: u64,
+        /// Messages of congestion points that were obeyed (QCN).
+        pub cnm: u64,
+        /// Messages that were cut off, or said more than they had.
+        pub cnm_damaged: u64,
+        /// Messages about a flow that is not here.
+        pub cnm_no_flow: u64,
+    }
+}
+
+impl RxLedger {
+    /// Frames that were for no reader.
+    #[must_use]
+    pub fn nobody(&self) -> u64 {
+        let messages = self.cnm + self.cnm_damaged + self.cnm_no_flow;
+        self.no_interface + self.too_short + self.spoiled + self.filtered + messages
     }
 }
 
@@ -165,19 +180,20 @@ impl ViCells {
 
 /// A queue's [`RxLedger`], written by its receiving thread.
 #[derive(Default)]
-pub(crate) struct LedgerCells([AtomicU64; 6]);
+pub(crate) struct LedgerCells([AtomicU64; 9]);
 
 impl LedgerCells {
     pub(crate) fn write(&self, ledger: &RxLedger) {
-        let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered } = *ledger;
-        let values = [frames, copies, no_interface, too_short, spoiled, filtered];
+        let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered, .. } = *ledger;
+        let RxLedger { cnm, cnm_damaged, cnm_no_flow, .. } = *ledger;
+        let values = [frames, copies, no_interface, too_short, spoiled, filtered, cnm, cnm_damaged, cnm_no_flow];
         self.0.iter().zip(values).for_each(|(cell, value)| cell.store(value, Relaxed));
     }
 
     pub(crate) fn read(&self) -> RxLedger {
-        let [frames, copies, no_interface, too_short, spoiled, filtered] =
+        let [frames, copies, no_interface, too_short, spoiled, filtered, cnm, cnm_damaged, cnm_no_flow] =
             self.0.each_ref().map(|cell| cell.load(Relaxed));
-        RxLedger { frames, copies, no_interface, too_short, spoiled, filtered }
+        RxLedger { frames, copies, no_interface, too_short, spoiled, filtered, cnm, cnm_damaged, cnm_no_flow }
     }
 }
 

@@ -205,6 +205,11 @@ impl Demux {
         if key.to & GROUP == 0 { self.sets[self.find(key.to)] } else { 0 }
     }
 
+    /// The interfaces with an address that take frames of an EtherType.
+    pub(crate) fn at(&self, address: u64, ethertype: EtherType) -> ViSet {
+        self.sets[self.find(address)] & self.classes[usize::from(self.types.class(ethertype.0))]
+    }
+
     /// The interfaces that take a frame's address and EtherType, and those of them that take its VLAN.
     pub(crate) fn choose(&self, key: Key) -> (ViSet, ViSet) {
         let mut set = self.promiscuous;

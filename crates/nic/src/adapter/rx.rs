@@ -6,11 +6,13 @@ use super::batch::{Batch, END, SLOTS, with};
 use super::count::{Count, RxLedger};
 use super::demux::{Cache, Key, NO_ADDRESS, ViSet, destination, each};
 use super::frame::{RxFrame, RxMeta};
+use super::reaction::{Refused, message};
 use super::settings::{Compiled, Shared};
 use super::work::{FRONT, Tally, Work};
 use linerate_offload::{Action, Lro, LroConfig, Merged, Pushed, Received};
 use linerate_port::{Link, RxQueue};
 use linerate_ring::flags;
+use linerate_wire::EtherType;
 use std::sync::Arc;
 
 /// Fuzzing makes a table for each script: few flows are made sooner, and give way more often.
@@ -125,7 +127,7 @@ impl NicRx {
             self.seen = self.shared.generation();
             self.settings = self.shared.now();
             self.works = self.settings.vis.iter().map(|vi| Work::new(vi, self.verify)).collect();
-            self.idle = self.works.iter().all(Work::is_idle) && self.settings.filters.is_none();
+            self.idle = self.works.iter().all(Work::is_idle) && !self.settings.looks();
             self.direct = self.idle && self.works.len() == 1;
             self.cache = Cache::new();
             self.last = NO_ADDRESS;
@@ -213,11 +215,11 @@ impl NicRx {
 
     /// Divides what the port delivered.
     fn divide(&mut self) {
-        if self.settings.filters.is_some() { self.divide_by::<true>() } else { self.divide_by::<false>() }
+        if self.settings.looks() { self.divide_by::<true>() } else { self.divide_by::<false>() }
     }
 
-    /// `FILTERED`: the adapter has filters, which are asked first. Two loops, because the one without is slower with the other's
-    /// code in it.
+    /// `FILTERED`: the adapter looks into frames first, for messages of congestion points or by its filters. Two loops, because the
+    /// one without is slower with the other's code in it.
     fn divide_by<const FILTERED: bool>(&mut self) {
         let Self { port, settings, batch, cache, ledger, shared, queue, .. } = self;
         let cells = &shared.cells[*queue].vis;
@@ -228,6 +230,13 @@ impl NicRx {
         let mut at = 0;
         while let Some((mut entry, key)) = batch.next(&mut ring, &mut at, types, ledger) {
             let mut mirror = 0;
+            if FILTERED && settings.reaction.is_some() {
+                let said = with(&mut ring, &mut batch.copies, &entry, |bytes| message(bytes)).flatten();
+                if let Some(said) = said {
+                    hear(said, settings, shared, ledger);
+                    continue;
+                }
+            }
             if FILTERED && let Some(filters) = filters {
                 let said = with(&mut ring, &mut batch.copies, &entry, |bytes| filters.judge(bytes)).flatten();
                 match said {
@@ -399,6 +408,22 @@ impl NicRx {
         batch.set_first(vi, at);
         tally.count(&shared.cells[*queue].vis[vi]);
         n
+    }
+}
+
+/// Has the interfaces slow down that a congestion point's message is about.
+fn hear(said: Result<(u64, EtherType, u8), Refused>, settings: &Compiled, shared: &Shared, ledger: &mut RxLedger) {
+    let found = said.and_then(|(to, ethertype, feedback)| match settings.demux.at(to, ethertype) {
+        0 => Err(Refused::NoFlow),
+        interfaces => Ok((interfaces, feedback)),
+    });
+    match found {
+        Ok((interfaces, feedback)) => {
+            ledger.cnm += 1;
+            shared.notify(interfaces, feedback);
+        }
+        Err(Refused::Damaged) => ledger.cnm_damaged += 1,
+        Err(Refused::NoFlow) => ledger.cnm_no_flow += 1,
     }
 }
 

@@ -3,13 +3,14 @@
 
 use super::cap::Bucket;
 use super::count::{LedgerCells, ViCells};
-use super::demux::Demux;
+use super::demux::{Demux, ViSet};
 use super::filters::{Filters, in_force};
 use super::share::Part;
 use crate::flags::{AdapterFlags, Flags};
 use linerate_offload::{ClassTable, Rss, Steering};
 use linerate_wire::{EtherType, Priority};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Settings of one virtual interface.
@@ -69,11 +70,26 @@ pub(crate) struct Compiled {
     pub(crate) demux: Demux,
     /// Receive filters of the adapter; None: there are none.
     pub(crate) filters: Option<Arc<Filters>>,
+    /// Rate in bit/s that senders have while no congestion point tells them to slow down; None: nobody is heard.
+    pub(crate) reaction: Option<u64>,
 }
 
 impl Compiled {
-    pub(crate) fn new(vis: Vec<ViSettings>, classes: ClassTable, filters: Option<Arc<Filters>>) -> Self {
-        Self { demux: Demux::new(&vis), vis, classes, filters }
+    /// Those of interfaces alone.
+    fn new(vis: Vec<ViSettings>) -> Self {
+        Self { demux: Demux::new(&vis), vis, classes: ClassTable::default(), filters: None, reaction: None }
+    }
+
+    /// The same with other interfaces.
+    fn with(&self, vis: Vec<ViSettings>) -> Self {
+        let Self { classes, filters, reaction, .. } = self;
+        Self { classes: *classes, filters: filters.clone(), reaction: *reaction, ..Self::new(vis) }
+    }
+
+    /// True if received frames are looked into before anything else.
+    #[inline]
+    pub(crate) fn looks(&self) -> bool {
+        self.filters.is_some() || self.reaction.is_some()
     }
 
     /// Each interface's part of the link.
@@ -90,6 +106,8 @@ pub(crate) struct Shared {
     pub(crate) cells: Vec<Arc<QueueCells>>,
     /// When each interface may send again, if its rate is capped.
     pub(crate) buckets: Box<[Bucket]>,
+    /// Of each port queue.
+    pub(crate) notices: Vec<Notices>,
 }
 
 /// One port queue's counters.
@@ -107,8 +125,9 @@ impl Shared {
         Self {
             cells: (0..queues).map(cells).collect(),
             buckets: vis.iter().map(|_| Bucket::default()).collect(),
+            notices: (0..queues).map(|_| Notices::default()).collect(),
             generation: AtomicU64::new(1),
-            compiled: Mutex::new(Arc::new(Compiled::new(vis, ClassTable::default(), None))),
+            compiled: Mutex::new(Arc::new(Compiled::new(vis))),
         }
     }
 
@@ -123,31 +142,76 @@ impl Shared {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts other settings of interfaces in force, made of those that are; an error leaves all as it was.
-    pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Vec<ViSettings>) -> Result<T, E>) -> Result<T, E> {
+    /// Puts other settings in force, made of those that are; an error leaves all as it was.
+    fn change<T, E>(&self, change: impl FnOnce(&Compiled) -> Result<(Compiled, T), E>) -> Result<T, E> {
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut vis = compiled.vis.clone();
-        let done = change(&mut vis)?;
-        *compiled = Arc::new(Compiled::new(vis, compiled.classes, compiled.filters.clone()));
+        let (changed, done) = change(&compiled)?;
+        *compiled = Arc::new(changed);
         self.generation.fetch_add(1, Ordering::Release);
         Ok(done)
+    }
+
+    /// Puts other settings of interfaces in force, made of those that are; an error leaves all as it was.
+    pub(crate) fn replace<T, E>(&self, change: impl FnOnce(&mut Vec<ViSettings>) -> Result<T, E>) -> Result<T, E> {
+        self.change(|compiled| {
+            let mut vis = compiled.vis.clone();
+            let done = change(&mut vis)?;
+            Ok((compiled.with(vis), done))
+        })
     }
 
     /// Puts other traffic classes in force.
     pub(crate) fn replace_classes(&self, classes: ClassTable) {
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        *compiled = Arc::new(Compiled::new(compiled.vis.clone(), classes, compiled.filters.clone()));
-        self.generation.fetch_add(1, Ordering::Release);
+        let Ok(()) = self.change(|now| Ok::<_, Infallible>((Compiled { classes, ..now.with(now.vis.clone()) }, ())));
+    }
+
+    /// Has the adapter hear congestion points, or no more.
+    pub(crate) fn replace_reaction(&self, reaction: Option<u64>) {
+        let Ok(()) = self.change(|now| Ok::<_, Infallible>((Compiled { reaction, ..now.with(now.vis.clone()) }, ())));
     }
 
     /// Puts other receive filters in force, made of those that are; an error leaves all as it was.
     pub(crate) fn replace_filters<T, E>(&self, change: impl FnOnce(&mut Filters) -> Result<T, E>) -> Result<T, E> {
-        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut filters = compiled.filters.as_deref().cloned().unwrap_or_default();
-        let done = change(&mut filters)?;
-        let (vis, classes) = (compiled.vis.clone(), compiled.classes);
-        *compiled = Arc::new(Compiled::new(vis, classes, in_force(filters)));
-        self.generation.fetch_add(1, Ordering::Release);
-        Ok(done)
+        self.change(|now| {
+            let mut filters = now.filters.as_deref().cloned().unwrap_or_default();
+            let done = change(&mut filters)?;
+            Ok((Compiled { filters: in_force(filters), ..now.with(now.vis.clone()) }, done))
+        })
+    }
+
+    /// Has every queue's senders of these interfaces slow down.
+    pub(crate) fn notify(&self, interfaces: ViSet, feedback: u8) {
+        for notices in &self.notices {
+            notices.add(interfaces, feedback);
+        }
+    }
+}
+
+/// Messages of congestion points, on their way to a queue's transmit half.
+#[derive(Default)]
+pub(crate) struct Notices {
+    any: AtomicBool,
+    list: Mutex<Vec<(ViSet, u8)>>,
+}
+
+impl Notices {
+    /// Most that wait. A queue that takes none for so long sends nothing either.
+    const MOST: usize = 256;
+
+    fn add(&self, interfaces: ViSet, feedback: u8) {
+        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.len() < Self::MOST {
+            list.push((interfaces, feedback));
+        }
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Takes all that there are.
+    pub(crate) fn take(&self) -> Vec<(ViSet, u8)> {
+        // Acquire pairs with the release in `add`; the list itself comes through the mutex.
+        if !self.any.swap(false, Ordering::Acquire) {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.list.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -4,6 +4,7 @@
 use super::cap::{Cap, on_the_wire};
 use super::count::{Count, ViCells};
 use super::demux::{ViSet, each};
+use super::reaction::Reactions;
 use super::request::{Cut, ETHERNET, Request, SuperFrame, UDP_L4};
 use super::settings::{Compiled, QueueCells, Shared};
 use super::share::Share;
@@ -40,6 +41,9 @@ pub struct NicTx {
     refused: bool,
     /// Interfaces of which a frame was refused by their rate, and may not have been sent since.
     capped: ViSet,
+    /// Rates of interfaces that congestion points have slowed down, if these are heard.
+    reactions: Option<Box<Reactions>>,
+    queue: usize,
     down: Down,
     /// Longest frame that the port carries, if it is not to be segmented.
     largest: usize,
@@ -73,6 +77,8 @@ impl NicTx {
             uncounted: 0,
             refused: false,
             capped: 0,
+            reactions: None,
+            queue,
             vis: Box::default(),
             down,
             largest,
@@ -102,6 +108,44 @@ impl NicTx {
     #[inline]
     pub fn tick(&mut self, now: u64) {
         self.now = now;
+        if self.reactions.is_some() {
+            self.react();
+        }
+    }
+
+    /// Has interfaces send by what congestion points have said.
+    #[cold]
+    fn react(&mut self) {
+        let Some(reactions) = self.reactions.as_deref_mut() else { return };
+        let changed = reactions.turn(self.now, &self.shared.notices[self.queue]);
+        for vi in each(changed) {
+            let (quick, cap) = self.limits(vi);
+            let of = &mut self.vis[vi];
+            (of.quick, of.cap) = (quick, cap);
+            self.quick = if self.alone { quick } else { 0 };
+        }
+    }
+
+    /// [`TxVi::quick`] of an interface, and its rate: the one that was set, or less after congestion.
+    fn limits(&mut self, vi: usize) -> (usize, Option<Cap>) {
+        let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
+        let settings = &self.settings.vis[vi];
+        let largest = settings.mtu + ETHERNET;
+        let slowed = self.reactions.as_deref_mut().and_then(|reactions| reactions.of(vi)).map(|point| point.rate());
+        let cap = match (settings.rate, slowed) {
+            (rate, None) => rate.map(|rate| Cap::new(rate, largest)),
+            (rate, Some(slowed)) => Some(Cap::even(rate.map_or(slowed, |rate| rate.min(slowed)), largest)),
+        };
+        let quick = if settings.up && cap.is_none() { settings.mtu.min(one_slot) + 1 } else { 0 };
+        (quick, cap)
+    }
+
+    /// Takes note of bytes of an interface that its rate was asked for.
+    #[inline]
+    fn spent(&mut self, vi: usize, bytes: u64) {
+        if let Some(point) = self.reactions.as_deref_mut().and_then(|reactions| reactions.of(vi)) {
+            point.sent(bytes);
+        }
     }
 
     /// Takes over settings that were changed since the last sync: for who knows of the change already, and sends by them.
@@ -177,7 +221,7 @@ impl NicTx {
     /// There is no such interface.
     #[must_use = "false means that the frame has to wait"]
     pub fn spend(&mut self, vi: usize, len: usize) -> bool {
-        let Some(cap) = self.vis[vi].cap else { return true };
+        let Some(cap) = self.vis[vi].cap.filter(|_| self.settings.vis[vi].rate.is_some()) else { return true };
         let may = self.shared.buckets[vi].take(cap, self.now, on_the_wire(len));
         if !may {
             self.cells(vi).add(Count::TxCapped, 1);
@@ -208,15 +252,17 @@ impl NicTx {
         // First the number, then what it stands for: settings that change in between are fetched again.
         self.seen = self.shared.generation();
         self.settings = self.shared.now();
-        let one_slot = self.port.ring.usable().min(self.largest).saturating_sub(ETHERNET);
         let parts = self.settings.parts();
         if !self.share.has(self.settings.classes, &parts) {
             self.share = Share::new(self.settings.classes, &parts);
         }
         self.alone = parts.len() == 1;
-        let vis = self.settings.vis.iter().map(|vi| {
-            let cap = vi.rate.map(|rate| Cap::new(rate, vi.mtu + ETHERNET));
-            let quick = if vi.up && cap.is_none() { vi.mtu.min(one_slot) + 1 } else { 0 };
+        let made = |most| Box::new(Reactions::new(most, parts.len(), self.queue as u64));
+        let reactions =
+            self.reactions.take().filter(|now| self.settings.reaction.is_some_and(|most| now.are_for(most)));
+        self.reactions = reactions.or(self.settings.reaction.map(made));
+        let vis = (0..parts.len()).map(|vi| {
+            let (quick, cap) = self.limits(vi);
             TxVi { quick, cap, frames: 0, bytes: 0 }
         });
         self.vis = vis.collect();
@@ -407,7 +453,7 @@ impl NicTx {
             self.cells(vi).add(why, 1);
             return Err(why);
         }
-        let Self { port, vis, share, alone, shared, cells, now, uncounted, capped, .. } = self;
+        let Self { port, vis, share, alone, shared, cells, now, uncounted, capped, reactions, .. } = self;
         let (cells, vi_state) = (&cells.vis[vi], &mut vis[vi]);
         let mut writer = SlotWriter::new(&mut port.ring, u32::MAX);
         let (mut sent, mut bytes, mut no_room, mut over_rate) = (0, 0, false, false);
@@ -443,6 +489,9 @@ impl NicTx {
             (sent, bytes) = (sent + 1, bytes + len as u64);
         }
         writer.commit();
+        if let Some(point) = reactions.as_deref_mut().and_then(|reactions| reactions.of(vi)) {
+            point.sent(bytes);
+        }
         if !*alone {
             share.take(vi, bytes - paid);
             match (no_room, over_rate) {
@@ -630,6 +679,7 @@ impl NicTx {
                 self.share.gone(vi);
                 return false;
             }
+            self.spent(vi, bytes);
         }
         self.share.take(vi, bytes)
     }

@@ -3,7 +3,7 @@
 use super::into::Frame;
 use super::policy::tag_of;
 use super::{Guests, Seat};
-use crate::adapter::Inside;
+use crate::adapter::{Inside, is_notification};
 use linerate_port::Link;
 use linerate_port::switch::{Leave, Vlans, retag};
 use linerate_ring::{Gathered, Meta, RxBatch, flags};
@@ -116,7 +116,7 @@ impl Guests {
         if place.policy.spoof_check && !place.own.iter().any(|own| frame[6..12] == own[..]) {
             return refuse(|count| &mut count.spoofed);
         }
-        if self.desk.own.as_ref().is_some_and(|own| own.names(frame)) {
+        if self.desk.own.as_ref().is_some_and(|own| own.names(frame)) || is_notification(frame) {
             return refuse(|count| &mut count.reserved);
         }
         // A tag in the metadata would go past the check; an adapter for programs has no VLAN_HWTAGGING.

@@ -176,3 +176,16 @@ fn a_tag_in_metadata_passes_no_check_of_vlans() {
     assert_eq!(came.iter().map(|(frame, _)| frame.len()).collect::<Vec<_>>(), [65]);
     assert_eq!((rig.report(0).count.vlan, rig.report(0).count.to_port), (1, 1));
 }
+
+/// Somebody else would be slowed down by it.
+#[test]
+fn a_program_sends_no_message_of_a_congestion_point() {
+    let mut rig = Rig::new(&[]);
+    for front in [&[0x22, 0xe9, 0, 0, 0x22, 0xe7][..], &[0x22, 0xe7], &[0x81, 0, 0xc0, 0, 0x22, 0xe9, 0, 0, 0x22, 0xe7]]
+    {
+        rig.programs[0].send(&[&mac(1)[..], &mac(0), front, &[0; 60]].concat(), None);
+    }
+    rig.turns();
+    assert_eq!((rig.programs[1].came().len(), rig.far.came().len()), (0, 0));
+    assert_eq!(rig.report(0).count.reserved, 3);
+}

@@ -5,6 +5,7 @@ mod adapter_edges;
 mod adapter_hostile;
 mod adapter_kernel;
 mod adapter_offload;
+mod adapter_reaction;
 mod adapter_tap;
 mod adapter_vis;
 mod common;

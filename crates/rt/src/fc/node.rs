@@ -49,6 +49,8 @@ pub struct FcOptions {
     pub mtu: Option<usize>,
     /// Exactly one other port is expected, not any number.
     pub point_to_point: bool,
+    /// Rate of the link in bit/s, from which congestion points slow the port's senders down (QCN); None: they are not heard.
+    pub reaction: Option<u64>,
 }
 
 /// Reason for which a node could not be set up.
@@ -141,6 +143,7 @@ pub struct FcPort {
     config: NodeConfig,
     ip: Option<WantedIp>,
     auth: Option<AuthConfig>,
+    reaction: Option<u64>,
 }
 
 /// Parameters of an IP host to be set up beside a node.
@@ -176,7 +179,7 @@ impl FcPort {
             mode: if options.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint },
             ..config
         };
-        Ok(Self { port, info, config, ip: None, auth: None })
+        Ok(Self { port, info, config, ip: None, auth: None, reaction: options.reaction })
     }
 
     /// Lets the port carry IP too: a host with these addresses and services, with the node's MAC address unless another
@@ -217,6 +220,7 @@ impl FcPort {
             }
         })?;
         ask(&control, None)?;
+        control.react(self.reaction);
         let ip = self.ip.map(|wanted| host(&control, config.mac, &wanted)).transpose()?;
         let mut line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(self.info.name))?;
         let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();

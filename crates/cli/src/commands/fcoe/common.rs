@@ -1,7 +1,7 @@
 //! Arguments that all of `linerate fcoe` has: a port, and the identity of the node on it.
 
 use crate::commands::ip::{IpArguments, set_routes};
-use crate::commands::shared::{stop_after, stop_at_signals, wait};
+use crate::commands::shared::{rate, stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{AuthFailure, AuthProof, DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
@@ -37,6 +37,10 @@ pub(super) struct NodeArguments {
     /// Use VN2VN point-to-point mode: expect one other port, and fall back to multipoint mode when there are more.
     #[arg(long)]
     point_to_point: bool,
+    /// Obey congestion points (QCN, IEEE 802.1Q clause 30): when switches tell the node to, it sends slower than this rate of its
+    /// link in bit/s, as 10G, and faster again after a while.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    qcn: Option<u64>,
     /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     pub(super) wait: WaitMode,
@@ -94,6 +98,7 @@ impl NodeArguments {
                 vlan: self.vlan,
                 mtu: self.mtu,
                 point_to_point: self.point_to_point,
+                reaction: self.qcn,
             };
             let port = FcPort::open(&name, &options)?;
             wwnn = wwnn.or(Some(port.config().wwnn));

@@ -132,7 +132,8 @@ pub(super) fn document(
     listener: ListenerCounters,
 ) -> Value {
     let ledger = GuestLedger::of(reports, uplink);
-    let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered } = uplink.given_out;
+    let RxLedger { frames, copies, no_interface, too_short, spoiled, filtered, .. } = uplink.given_out;
+    let RxLedger { cnm, cnm_damaged, cnm_no_flow, .. } = uplink.given_out;
     let rows = reports.iter().map(|report| row(guests.control(), &guests.policy(report.interface), report));
     json!({
         "schema": "linerate.nic", "version": 1, "port": port,
@@ -141,6 +142,7 @@ pub(super) fn document(
             "out": uplink.sent.frames, "out_bytes": uplink.sent.bytes, "dropped": map(uplink.sent.dropped.iter()),
             "in_ring": uplink.in_ring, "in": frames, "copies": copies, "no_interface": no_interface,
             "too_short": too_short, "spoiled": spoiled, "filtered": filtered, "missed": map(uplink.missed.iter()),
+            "cnm": cnm, "cnm_damaged": cnm_damaged, "cnm_no_flow": cnm_no_flow,
         },
         "ledger": {
             "out": ledger.sent, "refused": ledger.refused, "to_port": ledger.to_port, "stayed": ledger.stayed,

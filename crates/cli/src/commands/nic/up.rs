@@ -1,7 +1,7 @@
 //! `linerate nic up`.
 
 use super::super::dcb;
-use super::super::shared::{confine, ended, port_name, stop_at_signals, wait};
+use super::super::shared::{confine, ended, port_name, rate, stop_at_signals, wait};
 use super::{asked, guests};
 use crate::print;
 use crate::trouble::Trouble;
@@ -37,6 +37,10 @@ pub(super) struct Up {
     dcb: bool,
     #[command(flatten)]
     words: dcb::Words,
+    /// Obey congestion points (QCN, IEEE 802.1Q clause 30): an interface whose frames they sample sends slower than this rate of the
+    /// link in bit/s, as 10G, and faster again after a while.
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    qcn: Option<u64>,
     /// Stop after so many seconds.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=31_536_000))]
     seconds: Option<u64>,
@@ -68,6 +72,7 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     let mut nic = adapter_for_guests(port)?;
     let control = nic.control();
     arguments.class_weights.iter().for_each(|classes| control.set_classes(*classes));
+    control.react(arguments.qcn);
     let mut guests = asked::guests(&mut nic)?;
     let agent = if arguments.dcb { Some(SharedDcb::new(&mut guests, settings, monotonic_ns())?) } else { None };
     asked::apply_saved(&mut guests, &Saved::load()?, &key)?;
