@@ -52,3 +52,26 @@ fn a_file_says_what_options_say_and_the_command_line_goes_before() {
         assert_eq!((out.status.code(), out.stdout.len()), (Some(2), 0));
     }
 }
+
+/// Settings and counts of marks and of congestion points, in the document and in a text of 80 columns.
+#[test]
+fn queues_are_shown_with_what_was_told_of_them() {
+    let words = "--initiators 2 --op write --depth 64 --slots 64 --vlan 100 --warm 0 --time 4 --hosts 2 --host-tcp \
+        --buffers 1M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3 --qcn prio 3:setpoint=32K --ecn 0=40K:80K:5";
+    let done = document(words);
+    let settings = &done["settings"]["buffers"];
+    assert_eq!(settings["qcn"], serde_json::json!({"prio": [3], "setpoint": 32_768}));
+    assert_eq!(settings["ecn"][0], serde_json::json!({"kmin": 40_960, "kmax": 81_920, "pmax": 5.0}));
+    assert!(settings["ecn"][1].is_null() && done["settings"]["host_tcp"] == true);
+    let queue = |class: u64| {
+        let queues = done["queues"].as_array().unwrap().iter();
+        queues.clone().find(|queue| queue["port"] == "target" && queue["class"] == class).unwrap()
+    };
+    assert!(queue(0)["ecn_marked"].as_u64() > Some(0) && queue(0)["cnms"] == 0, "{}", queue(0));
+    assert!(queue(1)["cnms"].as_u64() > Some(0) && queue(1)["ecn_marked"] == 0, "{}", queue(1));
+    assert!(queue(1)["most_bytes"].as_f64() >= queue(1)["mean_bytes"].as_f64());
+    let text = String::from_utf8(simulate(words).stdout).unwrap();
+    let line = format!("target {:>12}", "0");
+    assert!(text.contains(&line) && text.contains("segments sent again"), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+}

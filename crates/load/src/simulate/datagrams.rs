@@ -14,19 +14,19 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
 /// Port at the target for the first host's datagrams; those of the others follow.
-const FIRST: u16 = 9000;
+pub(super) const FIRST: u16 = 9000;
 /// Bytes that a datagram has besides on the wire: UDP, IPv4, Ethernet, and 24 of framing.
 const BESIDES: u64 = 8 + 20 + 14 + 24;
 /// Longest latency that is told apart: one minute.
 const LONGEST: u64 = 60_000_000_000;
 
-fn address(number: u16) -> IpAddr {
+pub(super) fn address(number: u16) -> IpAddr {
     let [high, low] = (number + 1).to_be_bytes();
     Ipv4Addr::new(10, 0, high, low).into()
 }
 
 /// What a host is set up with: address 0 is the target's.
-fn settings(san: &San, number: u16, mac: MacAddr) -> Result<(Cidr, Options), SimulateError> {
+pub(super) fn settings(san: &San, number: u16, mac: MacAddr) -> Result<(Cidr, Options), SimulateError> {
     let cidr = Cidr::new(address(number), 16).ok_or(SimulateError::Hosts)?;
     let seed = SplitMix64::nth(san.seed, 1 << 33 | u64::from(number));
     Ok((cidr, Options { mac: Some(mac), seed: Some(seed), ..Options::default() }))
@@ -151,6 +151,7 @@ impl Inbox {
             sent: sender.sent,
             refused: sender.refused,
             received: latency.len(),
+            resent: None,
             bytes: latency.len() * u64::from(san.datagram),
             latency: Latency::of(latency),
         }

@@ -8,7 +8,9 @@
 //! Out of scope: this module prints nothing.
 
 mod datagrams;
+mod depth;
 mod record;
+mod streams;
 mod world;
 
 use crate::fcoe::{FcoeError, Medium, Setup, check};
@@ -53,6 +55,8 @@ pub struct San {
     pub initiator: Link,
     /// Plain IP hosts, which send UDP datagrams to the target's port, where an IP host takes them.
     pub hosts: u16,
+    /// They send as much as TCP lets them instead.
+    pub host_tcp: bool,
     /// Bits per second that each sends, framing included.
     pub host_rate: u64,
     /// Bytes of a datagram, 8 at least.
@@ -87,7 +91,7 @@ pub struct Flow {
     pub stuck: Option<&'static str>,
 }
 
-/// Results of an IP host that sends, of the datagrams that it sent in the time that counts.
+/// Results of an IP host that sends, of the datagrams that it sent in the time that counts; by TCP, of the bytes that were read then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stream {
     pub name: String,
@@ -95,10 +99,25 @@ pub struct Stream {
     /// Datagrams that found no room in the host's own ring; they are not among those sent.
     pub refused: u64,
     pub received: u64,
-    /// Bytes of the datagrams received, without headers.
+    /// Segments that were sent again, by TCP, in the whole run.
+    pub resent: Option<u64>,
+    /// Bytes received, without headers.
     pub bytes: u64,
     /// One way. None if none was received.
     pub latency: Option<Latency>,
+}
+
+/// Length of a queue of the switch in the time that counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Depth {
+    /// Name of the station behind the port.
+    pub port: String,
+    /// Number of the traffic class.
+    pub class: usize,
+    /// Bytes, over time.
+    pub mean: f64,
+    /// Bytes at the end of an instant, at most.
+    pub most: u64,
 }
 
 /// Frames of a station's end of its cable, over the whole run.
@@ -125,6 +144,10 @@ pub struct Simulated {
     pub flows: Vec<Flow>,
     pub streams: Vec<Stream>,
     pub stations: Vec<Ends>,
+    /// Queues in which something waited.
+    pub depths: Vec<Depth>,
+    /// Times that stations were asked to pause, or to go on, in the time that counts.
+    pub pauses: u64,
     /// The switch's ports, by the stations' names.
     pub ports: Vec<PortReport>,
     pub ledger: Ledger,

@@ -1,6 +1,6 @@
 use super::*;
 use linerate_offload::{ClassTable, Selection};
-use linerate_port::switch::Span;
+use linerate_port::switch::{Ecn, Qcn, Span};
 
 /// One initiator that reads over 10 Gb/s and 10 m.
 fn san() -> San {
@@ -16,6 +16,7 @@ fn san() -> San {
         target: link,
         initiator: link,
         hosts: 0,
+        host_tcp: false,
         host_rate: 1_000_000_000,
         datagram: 1472,
         slots: 256,
@@ -172,6 +173,57 @@ fn ten_senders_into_one_port_lose_nothing_with_flow_control_and_something_withou
         );
         assert!(with.ports.iter().any(|port| port.pfc.requests[3] > 0), "{seed}: nobody was asked to pause");
         assert!(without.ledger.dropped.total() > 0, "{seed}");
+    }
+}
+
+/// Two hosts that send what TCP lets them to the target's port: marks keep the queue short, and nothing has to be sent again.
+#[test]
+fn tcp_with_ecn_holds_a_shorter_queue_than_without_and_loses_nothing() {
+    let hosts =
+        San { hosts: 2, host_tcp: true, time: Duration::from_millis(40), warm: Duration::from_millis(10), ..san() };
+    let [with, without] = [true, false].map(|marks| {
+        let ecn = marks.then_some(Ecn { least: 40 << 10, most: 120 << 10, chance: 100_000 });
+        let buffers = Buffers { ecn: [ecn; 8], ..by_class(512 << 10, hosts.target, false) };
+        run(&San { buffers: Some(buffers), ..hosts.clone() })
+    });
+    let depth = |done: &Simulated| {
+        let depth = done.depths.iter().find(|depth| depth.port == "target" && depth.class == 0).unwrap();
+        (depth.mean, depth.most)
+    };
+    let marked = |done: &Simulated| done.ports[0].classes.unwrap()[0].marked;
+    let resent = |done: &Simulated| done.streams.iter().map(|stream| stream.resent.unwrap()).sum::<u64>();
+    let [(mean, most), (longer, longest)] = [depth(&with), depth(&without)];
+    assert!(mean < longer / 2.0 && most < longest, "{mean} {most}, without {longer} {longest}");
+    assert!(marked(&with) > 0 && marked(&without) == 0);
+    assert_eq!((with.ledger.dropped.total(), resent(&with)), (0, 0));
+    assert!(without.ledger.dropped.total() > 0 && resent(&without) > 0);
+    // The link is used all the same: frames of 1514 bytes and 24 have 1448 of data.
+    let bits = |done: &Simulated| done.streams.iter().map(|stream| stream.bytes).sum::<u64>() as f64 * 8.0 / 0.04;
+    assert!(bits(&with) > 0.9 * 10e9 * 1448.0 / 1538.0, "{}", bits(&with));
+}
+
+/// Whatever the seed: four senders into one port are slowed down until it carries what it can, and nobody is asked to pause any more.
+/// Without congestion points the queue stands where pauses are asked for.
+#[test]
+fn with_congestion_points_a_queue_ends_below_the_threshold_of_pauses() {
+    let vlan = Some(VlanTag::new(3, false, 100).unwrap());
+    let four = San { initiators: 4, reads: 0, depth: 64, slots: 64, vlan, time: Duration::from_millis(10), ..san() };
+    for seed in 1..=5 {
+        let [with, without] = [(true, 100), (false, 5)].map(|(on, warm)| {
+            let qcn = on.then_some(Qcn { priorities: 1 << 3, set_point: Qcn::SET_POINT });
+            let buffers = Buffers { qcn, ..by_class(1 << 20, four.target, true) };
+            run(&San { seed, buffers: Some(buffers), warm: Duration::from_millis(warm), ..four.clone() })
+        });
+        let length = |done: &Simulated| {
+            let depth = done.depths.iter().find(|depth| depth.port == "target" && depth.class == 1);
+            depth.map_or((0.0, 0), |depth| (depth.mean, depth.most))
+        };
+        let ((mean, most), (stands, _)) = (length(&with), length(&without));
+        assert_eq!((with.pauses, with.ledger.dropped.total()), (0, 0), "{seed}");
+        assert!(without.pauses > 0 && most as f64 <= stands / 2.0, "{seed}: {mean} {most}, without {stands}");
+        let share = with.bytes_per_s() / without.bytes_per_s();
+        assert!(share > 0.9, "{seed}: {share}");
+        assert!(with.ports[0].classes.unwrap()[1].notices > 0 && without.ports[0].classes.unwrap()[1].notices == 0);
     }
 }
 

@@ -4,11 +4,13 @@
 //! their order and the switch between, until nobody has; then time goes on to the next instant that a cable or a timer asks for.
 
 use super::datagrams::{Inbox, Sender, beside};
+use super::depth::Gauges;
 use super::record::Record;
-use super::{Ends, Flow, Link, San, SimulateError, Simulated};
+use super::streams::{Reader, Writer};
+use super::{Ends, Flow, Link, San, SimulateError, Simulated, Stream};
 use crate::fcoe::{Load, Setup, as_initiator, as_target, disks};
 use linerate_fcoe::{Disks, Node, NodeConfig, NodeEvent};
-use linerate_port::switch::{Ledger, Policy, Switch};
+use linerate_port::switch::{Buffers, Ledger, Policy, Switch};
 use linerate_port::{Clock, DropReason, Port, Spec, open_specs};
 use linerate_result::Latency;
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
@@ -59,10 +61,17 @@ impl Watcher<Disks> for Nobody {
 }
 
 enum Kind {
-    /// With the datagrams that come to the IP host on its port, if there is one.
-    Target(Box<FcNode<Disks, Nobody>>, Option<Inbox>),
+    /// With what comes to the IP host on its port, if there is one.
+    Target(Box<FcNode<Disks, Nobody>>, Option<Ears>),
     Initiator(Box<FcNode<Disks, Load>>),
     Host(Box<Sender>),
+    Writer(Box<Writer>),
+}
+
+/// Receiver of what hosts send.
+enum Ears {
+    Datagrams(Inbox),
+    Streams(Reader),
 }
 
 /// A station and its cable.
@@ -83,14 +92,27 @@ impl Station {
     /// Does a piece of work. `window`: times of the datagrams that count.
     fn handle(&mut self, now: u64, window: &Range<u64>) -> Progress {
         match &mut self.kind {
-            Kind::Target(node, inbox) => {
+            Kind::Target(node, ears) => {
                 let progress = node.handle(now);
-                if let Some((inbox, ip)) = inbox.as_mut().zip(node.ip_mut()) {
-                    inbox.take(now, window, &mut ip.host);
-                }
-                progress
+                let read = match ears.as_mut().zip(node.ip_mut()) {
+                    Some((Ears::Datagrams(inbox), ip)) => {
+                        inbox.take(now, window, &mut ip.host);
+                        false
+                    }
+                    Some((Ears::Streams(reader), ip)) => reader.take(now, window, &mut ip.host),
+                    None => false,
+                };
+                // The host whose bytes were read has windows to tell.
+                if read { Progress::Worked } else { progress }
             }
             Kind::Initiator(node) => node.handle(now),
+            Kind::Writer(writer) => {
+                if writer.handle(now) {
+                    Progress::Worked
+                } else {
+                    Progress::Idle
+                }
+            }
             Kind::Host(sender) => {
                 if sender.handle(now) {
                     Progress::Worked
@@ -106,6 +128,7 @@ impl Station {
             Kind::Target(node, _) => node.poll_timeout(),
             Kind::Initiator(node) => node.poll_timeout(),
             Kind::Host(sender) => sender.timer(),
+            Kind::Writer(writer) => writer.node().poll_timeout(),
         }
     }
 
@@ -115,6 +138,10 @@ impl Station {
             Kind::Target(node, _) => node.node().is_blocked() || pauses && node.line().is_held_up(),
             Kind::Initiator(node) => node.node().is_blocked() || pauses && node.line().is_held_up(),
             Kind::Host(sender) => pauses && sender.node().line().is_held_up(),
+            Kind::Writer(writer) => {
+                let node = writer.node();
+                node.ip.host.wants_room() || pauses && node.line().is_held_up()
+            }
         }
     }
 
@@ -151,6 +178,8 @@ pub(super) struct World {
     /// Time under load before anything counts, and the time that counts, in ns.
     times: [u64; 2],
     window: Range<u64>,
+    /// Length of queues, if there are some.
+    gauges: Option<Gauges>,
     record: Record,
 }
 
@@ -195,7 +224,7 @@ impl World {
         // All in one region, so that the switch exchanges buffers.
         let mut ports = open_specs(&specs)?.into_iter();
         let (mut switch, record) = (Switch::new(), Record::default());
-        san.buffers.iter().for_each(|buffers| switch.buffers(buffers));
+        san.buffers.iter().for_each(|buffers| switch.buffers(&Buffers { seed: san.seed, ..*buffers }));
         let missing = Arc::new(AtomicU16::new(san.initiators));
         let mut stations = Vec::new();
         for (number, clock) in (0..).zip(clocks) {
@@ -213,6 +242,8 @@ impl World {
                     none,
                     Load::new(setup, number - 1, &missing).timing_all(),
                 )?))
+            } else if san.host_tcp {
+                Kind::Writer(Box::new(Writer::new(san, number - san.initiators, port, mac(number))?))
             } else {
                 Kind::Host(Box::new(Sender::new(san, number - san.initiators, port, mac(number))?))
             };
@@ -229,6 +260,7 @@ impl World {
             pauses: san.buffers.is_some(),
             times: [san.warm, san.time].map(saturating_ns),
             window: 0..0,
+            gauges: san.buffers.map(|_| Gauges::default()),
             record,
         })
     }
@@ -243,6 +275,9 @@ impl World {
             }
             instants = instants.wrapping_add(1);
             self.instant()?;
+            if let Some(gauges) = &mut self.gauges {
+                gauges.look(self.now, &self.window, &self.switch);
+            }
             if self.stations.iter().all(|station| station.done || !matches!(station.kind, Kind::Initiator(_))) {
                 return Ok(());
             }
@@ -309,8 +344,10 @@ impl World {
         self.window = self.now + warm..self.now + warm + time;
         for station in &mut self.stations {
             station.ready = true;
-            if let Kind::Host(sender) = &mut station.kind {
-                sender.begin(self.now, &self.window);
+            match &mut station.kind {
+                Kind::Host(sender) => sender.begin(self.now, &self.window),
+                Kind::Writer(writer) => writer.begin(self.now, &self.window),
+                Kind::Target(..) | Kind::Initiator(_) => {}
             }
         }
         self.begun = true;
@@ -344,22 +381,13 @@ impl World {
                 });
             }
         }
-        let inbox = self.stations.iter().find_map(|station| match &station.kind {
-            Kind::Target(_, inbox) => inbox.as_ref(),
-            _ => None,
-        });
-        let senders = self.stations.iter().filter_map(|station| match &station.kind {
-            Kind::Host(sender) => Some((&station.name, sender)),
-            _ => None,
-        });
-        let streams = inbox.map_or_else(Vec::new, |inbox| {
-            senders.enumerate().map(|(at, (name, sender))| inbox.stream(san, at, name, sender)).collect()
-        });
+        let streams = self.streams(san);
         let stations = self.stations.iter().zip(&ports).map(|(station, port)| {
             let sent = match &station.kind {
                 Kind::Target(node, _) => node.line().tx_counters(),
                 Kind::Initiator(node) => node.line().tx_counters(),
                 Kind::Host(sender) => sender.node().line().tx_counters(),
+                Kind::Writer(writer) => writer.node().line().tx_counters(),
             };
             let lost = sent.dropped.of(DropReason::Fault);
             Ends {
@@ -369,6 +397,8 @@ impl World {
                 lost: [lost, port.fate.lost.of(DropReason::Fault)],
             }
         });
+        let names: Vec<&str> = self.stations.iter().map(|station| station.name.as_str()).collect();
+        let gauges = self.gauges.as_ref();
         Simulated {
             hash: self.record.hash(),
             lasted: Duration::from_nanos(self.now - BEGIN),
@@ -376,9 +406,30 @@ impl World {
             flows,
             streams,
             stations: stations.collect(),
+            depths: gauges.map_or_else(Vec::new, |gauges| gauges.depths(&names, saturating_ns(san.time))),
+            pauses: gauges.map_or(0, Gauges::pauses),
             ledger: Ledger::of(&ports),
             ports,
         }
+    }
+}
+
+impl World {
+    /// Results of the hosts.
+    fn streams(&mut self, san: &San) -> Vec<Stream> {
+        let Some((first, hosts)) = self.stations.split_first_mut() else { return Vec::new() };
+        let Kind::Target(_, Some(ears)) = &first.kind else { return Vec::new() };
+        let mut streams = Vec::new();
+        for Station { name, kind, .. } in hosts {
+            match (ears, kind) {
+                (Ears::Datagrams(inbox), Kind::Host(sender)) => {
+                    streams.push(inbox.stream(san, streams.len(), name, sender));
+                }
+                (Ears::Streams(reader), Kind::Writer(writer)) => streams.push(reader.stream(name, writer)),
+                _ => {}
+            }
+        }
+        streams
     }
 }
 
@@ -390,13 +441,19 @@ fn target(san: &San, setup: &Setup, port: Port) -> Result<Kind, SimulateError> {
     }
     let config = as_target(config);
     let mut node = port.node(&config, disks(setup, &config)?, Nobody)?;
-    let inbox = node.ip_mut().map(|ip| Inbox::new(san, &mut ip.host)).transpose()?;
-    Ok(Kind::Target(Box::new(node), inbox))
+    let ears = node.ip_mut().map(|ip| match san.host_tcp {
+        true => Reader::new(san, &mut ip.host).map(Ears::Streams),
+        false => Inbox::new(san, &mut ip.host).map(Ears::Datagrams),
+    });
+    let ears = ears.transpose()?;
+    Ok(Kind::Target(Box::new(node), ears))
 }
 
 /// A node's port, and its names and seed.
 fn node(san: &San, number: u16, port: Port) -> Result<(FcPort, NodeConfig), SimulateError> {
-    let options = FcOptions { mac: Some(mac(number)), vlan: san.vlan, ..FcOptions::default() };
+    let rate = if number == 0 { san.target.rate } else { san.initiator.rate };
+    let reaction = san.buffers.and_then(|buffers| buffers.qcn).map(|_| rate);
+    let options = FcOptions { mac: Some(mac(number)), vlan: san.vlan, reaction, ..FcOptions::default() };
     let port = FcPort::over(port, &options)?;
     let config = NodeConfig { seed: SplitMix64::nth(san.seed, number.into()), ..port.config() };
     Ok((port, config))

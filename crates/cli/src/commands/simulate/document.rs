@@ -1,7 +1,7 @@
 //! Results of a simulated SAN, as text and as a document.
 
 use crate::commands::dcb;
-use linerate_load::simulate::{Ends, Flow, Link, San, Simulated, Stream};
+use linerate_load::simulate::{Depth, Ends, Flow, Link, San, Simulated, Stream};
 use linerate_port::switch::{Buffers, PortReport};
 use linerate_result::Latency;
 use linerate_text::{saturating_u64, size};
@@ -63,13 +63,23 @@ pub(super) fn text(san: &San, done: &Simulated) -> String {
         text += &format!("fairness (Jain): {fairness:.4}\n");
     }
     if !done.streams.is_empty() {
-        text += &format!("\n{:<13}{:>12}{:>10}{:>8}", "", "goodput", "datagrams", "lost");
-        text += &format!("{:>9}{:>9}{:>9}{:>9}\n", "p50 us", "p99", "p99.9", "max");
+        text += &match san.host_tcp {
+            true => format!("\n{:<13}{:>12}{:>20}\n", "", "goodput", "segments sent again"),
+            false => {
+                let head = format!("\n{:<13}{:>12}{:>10}{:>8}", "", "goodput", "datagrams", "lost");
+                head + &format!("{:>9}{:>9}{:>9}{:>9}\n", "p50 us", "p99", "p99.9", "max")
+            }
+        };
     }
-    for Stream { name, sent, received, bytes, latency, .. } in &done.streams {
-        let lost = sent.saturating_sub(*received);
-        text += &format!("{name:<13}{:>12}{received:>10}{lost:>8}", rate(*bytes));
-        text += &format!("{}\n", quantiles(latency.as_ref()));
+    for Stream { name, sent, received, resent, bytes, latency, .. } in &done.streams {
+        text += &format!("{name:<13}{:>12}", rate(*bytes));
+        text += &match resent {
+            Some(resent) => format!("{resent:>20}\n"),
+            None => {
+                let lost = sent.saturating_sub(*received);
+                format!("{received:>10}{lost:>8}{}\n", quantiles(latency.as_ref()))
+            }
+        };
     }
     text += &format!("\n{:<13}{:>10}{:>10}{:>10}  dropped by the switch\n", "frames", "sent", "received", "lost");
     for (ends, port) in done.stations.iter().zip(&done.ports) {
@@ -77,12 +87,27 @@ pub(super) fn text(san: &San, done: &Simulated) -> String {
         text += &format!("{name:<13}{sent:>10}{received:>10}{:>10}  {}\n", lost[0] + lost[1], drops(port));
     }
     text += &format!("unexplained: {}\n", done.unexplained());
+    text += &lengths(done);
     text + &format!(
         "\nseed {}, {:.6} s of virtual time, hash {:016x}\n",
         san.seed,
         done.lasted.as_secs_f64(),
         done.hash
     )
+}
+
+/// Table of the queues in which something waited, with what was told of them in the whole run; nothing without such.
+fn lengths(done: &Simulated) -> String {
+    let row = |Depth { port, class, mean, most }: &Depth| {
+        let of = done.ports.iter().find(|of| of.name == *port).and_then(|of| of.classes);
+        let [marked, cnms] = of.map_or([0; 2], |classes| [classes[*class].marked, classes[*class].notices]);
+        format!("{port:<13}{class:>6}{mean:>14.0}{most:>11}{marked:>10}{cnms:>8}\n")
+    };
+    let rows: String = done.depths.iter().map(row).collect();
+    let head =
+        format!("\n{:<13}{:>6}{:>14}{:>11}{:>10}{:>8}\n", "queues", "class", "mean bytes", "most", "marked", "CNMs");
+    let pauses = format!("pauses and their ends asked for in the time that counts: {}\n", done.pauses);
+    if rows.is_empty() { rows } else { head + &rows + &pauses }
 }
 
 /// Line about the queues of the switch.
@@ -117,6 +142,7 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
     let streams = done.streams.iter().map(|stream| {
         json!({
             "name": stream.name, "sent": stream.sent, "refused": stream.refused, "received": stream.received,
+            "segments_again": stream.resent,
             "bytes_per_s": stream.bytes as f64 / done.time.as_secs_f64(), "latency": stream.latency,
         })
     });
@@ -128,24 +154,38 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
             "dropped": {"from": map(port.count.refused.iter()), "to": map(port.count.dropped.iter())},
         })
     });
+    let queues = done.depths.iter().map(|depth| {
+        let of = done.ports.iter().find(|of| of.name == depth.port).and_then(|of| of.classes);
+        json!({
+            "port": depth.port, "class": depth.class, "mean_bytes": depth.mean, "most_bytes": depth.most,
+            "ecn_marked": of.map(|classes| classes[depth.class].marked), "cnms": of.map(|classes| classes[depth.class].notices),
+        })
+    });
     json!({
         "schema": "linerate.simulated-san", "version": 1,
         "settings": {
             "seed": san.seed, "initiators": san.initiators, "luns": san.luns, "disk": san.disk, "block": san.block,
             "depth": san.depth, "reads": san.reads, "target": link(&san.target), "initiator": link(&san.initiator),
-            "hosts": san.hosts, "host_rate": san.host_rate, "datagram": san.datagram,
+            "hosts": san.hosts, "host_tcp": san.host_tcp, "host_rate": san.host_rate, "datagram": san.datagram,
             "slots": san.slots, "lossless": san.lossless, "vlan": san.vlan.map(|tag| tag.vid()),
             "buffers": san.buffers.map(|buffers| json!({
                 "bytes": buffers.bytes, "reserved": buffers.reserved, "alpha": buffers.alpha.to_string(),
                 "classes": buffers.classes.to_string(), "pfc": dcb::priorities(buffers.lossless()),
                 "rate": buffers.span.rate, "metres": buffers.span.metres,
+                "ecn": buffers.ecn.map(|ecn| ecn.map(|ecn| json!({
+                    "kmin": ecn.least, "kmax": ecn.most, "pmax": f64::from(ecn.chance) / 1e4,
+                }))),
+                "qcn": buffers.qcn.map(|qcn| json!({
+                    "prio": dcb::priorities(qcn.priorities), "setpoint": qcn.set_point,
+                })),
             })),
             "loss": san.loss as f64 / 1e9,
             "warm_ms": saturating_u64(san.warm.as_millis()), "time_ms": saturating_u64(san.time.as_millis()),
         },
         "flows": flows.collect::<Vec<_>>(), "streams": streams.collect::<Vec<_>>(),
         "bytes_per_s": done.bytes_per_s(), "fairness": done.fairness(),
-        "stations": stations.collect::<Vec<_>>(), "unexplained": done.unexplained(),
+        "stations": stations.collect::<Vec<_>>(), "queues": queues.collect::<Vec<_>>(), "pauses": done.pauses,
+        "unexplained": done.unexplained(),
         "virtual_s": done.lasted.as_secs_f64(), "hash": format!("{:016x}", done.hash),
     })
 }

@@ -2,6 +2,7 @@
 
 use super::read;
 use crate::commands::fcoe::vlan;
+use crate::commands::shared::rate;
 use crate::commands::switch::queues::Queues;
 use crate::trouble::Trouble;
 use clap::Args;
@@ -9,7 +10,7 @@ use linerate_load::fcoe::Mix;
 use linerate_load::simulate::{Link, San};
 use linerate_port::switch::Span;
 use linerate_text::path::from_text;
-use linerate_text::{bytes, decimal, power, whole};
+use linerate_text::{bytes, decimal};
 use linerate_wire::VlanTag;
 use std::io::Read;
 use std::path::Path;
@@ -55,6 +56,9 @@ pub(super) struct Settings {
     /// Plain IP hosts on cables like the initiators', 0 to 16. Each sends UDP datagrams to an IP host on the target's port.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=16))]
     hosts: u16,
+    /// Have them send as much as TCP lets them, over one connection each that asks for ECN.
+    #[arg(long, requires = "hosts", conflicts_with_all = ["host_rate", "datagram"])]
+    host_tcp: bool,
     /// Bit/s that each of them sends, framing included.
     #[arg(long, value_name = "BIT/S", default_value = "1G", value_parser = rate)]
     host_rate: u64,
@@ -105,11 +109,6 @@ fn op(text: &str) -> Result<Mix, String> {
     Mix::parse(text).ok_or_else(|| format!("give one of {}", Mix::ALL.map(Mix::word).join(", ")))
 }
 
-fn rate(text: &str) -> Result<u64, String> {
-    let fits = whole(text, |letter| power(letter, 1000)).filter(|n| (1_000_000..=1_000_000_000_000).contains(n));
-    fits.ok_or_else(|| "give 1M to 1T (K, M, G, T may follow)".to_owned())
-}
-
 fn slots(text: &str) -> Result<u32, String> {
     let fits = text.parse().ok().filter(|n: &u32| n.is_power_of_two() && (64..=65_536).contains(n));
     fits.ok_or_else(|| "give a power of two from 64 to 65536".to_owned())
@@ -145,6 +144,7 @@ impl Settings {
             initiator: Link { rate: self.rate, length: self.length },
             target: Link { rate, length },
             hosts: self.hosts,
+            host_tcp: self.host_tcp,
             host_rate: self.host_rate,
             datagram: self.datagram,
             slots: self.slots,
