@@ -4,6 +4,7 @@
  *
  *   netmap:NAME      all rings of a port: an interface (eth0), or one of linerate's ports (cable:x{1)
  *   netmap:NAME-N    ring N of it
+ *   netmap:NAME^     the host's rings, if it has some; netmap:NAME^N one of them; netmap:NAME* all rings
  *   valeX:PORT       a port of a switch
  */
 #ifndef LINERATE_LIBNETMAP_H
@@ -43,16 +44,17 @@ static inline void nmport_close(struct nmport_d *d)
 /* A port's description before it is opened; null, and errno, if the name cannot be. */
 static inline struct nmport_d *nmport_prepare(const char *name)
 {
-	const char *from = strncmp(name, "netmap:", 7) ? name : name + 7, *ring = strrchr(from, '-');
+	const char *from = strncmp(name, "netmap:", 7) ? name : name + 7, *ring = strpbrk(from, "^*");
 	size_t len = strlen(from);
 	struct nmport_d *d = (struct nmport_d *)calloc(1, sizeof *d);
 	if (!d)
 		return NULL;
 	d->fd = -1;
 	d->reg.nr_mode = NR_REG_ALL_NIC;
-	if (from != name && ring && ring[1] && strspn(ring + 1, "0123456789") == strlen(ring + 1)) {
+	ring = ring ? ring : strrchr(from, '-');
+	if (from != name && ring && strspn(ring + 1, "0123456789") == strlen(ring + 1) && (ring[1] || *ring != '-')) {
 		len = (size_t)(ring - from);
-		d->reg.nr_mode = NR_REG_ONE_NIC;
+		d->reg.nr_mode = *ring == '*' ? NR_REG_NIC_SW : *ring == '-' ? NR_REG_ONE_NIC : ring[1] ? NR_REG_ONE_SW : NR_REG_SW;
 		d->reg.nr_ringid = (uint16_t)atoi(ring + 1);
 	}
 	if (len == 0 || len >= sizeof d->hdr.nr_name) {
@@ -68,7 +70,8 @@ static inline struct nmport_d *nmport_prepare(const char *name)
 /* Registers a prepared port and maps its memory; -1, and errno, if that fails. */
 static inline int nmport_open_desc(struct nmport_d *d)
 {
-	int one = d->reg.nr_mode == NR_REG_ONE_NIC;
+	int sw = d->reg.nr_mode == NR_REG_SW || d->reg.nr_mode == NR_REG_ONE_SW;
+	int one = d->reg.nr_mode == NR_REG_ONE_NIC || d->reg.nr_mode == NR_REG_ONE_SW;
 	d->fd = open("/dev/netmap", O_RDWR);
 	if (d->fd < 0)
 		return -1;
@@ -82,9 +85,12 @@ static inline int nmport_open_desc(struct nmport_d *d)
 		return -1;
 	d->mmap_done = 1;
 	d->nifp = NETMAP_IF(d->mem, d->reg.nr_offset);
-	d->first_tx_ring = d->first_rx_ring = one ? d->reg.nr_ringid : 0;
-	d->last_tx_ring = one ? d->reg.nr_ringid : (uint16_t)(d->reg.nr_tx_rings - 1);
-	d->last_rx_ring = one ? d->reg.nr_ringid : (uint16_t)(d->reg.nr_rx_rings - 1);
+	uint16_t tx = sw ? d->reg.nr_tx_rings : 0, rx = sw ? d->reg.nr_rx_rings : 0;
+	int both = sw || d->reg.nr_mode == NR_REG_NIC_SW;
+	d->first_tx_ring = (uint16_t)(tx + (one ? d->reg.nr_ringid : 0));
+	d->first_rx_ring = (uint16_t)(rx + (one ? d->reg.nr_ringid : 0));
+	d->last_tx_ring = one ? d->first_tx_ring : (uint16_t)(d->reg.nr_tx_rings + (both ? d->reg.nr_host_tx_rings : 0) - 1);
+	d->last_rx_ring = one ? d->first_rx_ring : (uint16_t)(d->reg.nr_rx_rings + (both ? d->reg.nr_host_rx_rings : 0) - 1);
 	d->cur_tx_ring = d->first_tx_ring;
 	d->cur_rx_ring = d->first_rx_ring;
 	return 0;

@@ -37,11 +37,40 @@ pub(crate) const REQUESTS: [&str; 16] = [
     "CSB_ENABLE",
 ];
 
+/// Numbers of those that are served (`NETMAP_REQ_*`).
+pub(crate) mod request {
+    pub(crate) const REGISTER: u16 = 1;
+    pub(crate) const PORT_INFO_GET: u16 = 2;
+    pub(crate) const VALE_ATTACH: u16 = 3;
+    pub(crate) const VALE_DETACH: u16 = 4;
+    pub(crate) const VALE_LIST: u16 = 5;
+    pub(crate) const PORT_HDR_SET: u16 = 6;
+    pub(crate) const PORT_HDR_GET: u16 = 7;
+    pub(crate) const VALE_NEWIF: u16 = 8;
+    pub(crate) const VALE_DELIF: u16 = 9;
+    pub(crate) const POLLING_ENABLE: u16 = 10;
+    pub(crate) const POLLING_DISABLE: u16 = 11;
+    pub(crate) const POOLS_INFO_GET: u16 = 12;
+}
+
+/// Bytes of each request's body; 0 for one that has none.
+pub(crate) const BODIES: [usize; 16] = [0, 56, 32, 64, 8, 8, 8, 8, 16, 0, 16, 16, 64, 8, 0, 0];
+
+/// Options of requests by number, 1 to 5 (`NETMAP_REQ_OPT_*`).
+pub(crate) const OPTIONS: [&str; 6] = ["0", "EXTMEM", "SYNC_KLOOP_EVENTFDS", "CSB", "SYNC_KLOOP_MODE", "OFFSETS"];
+
 /// Modes of REGISTER by number (`NR_REG_*`).
 pub(crate) const MODES: [&str; 9] =
     ["DEFAULT", "ALL_NIC", "SW", "NIC_SW", "ONE_NIC", "PIPE_MASTER", "PIPE_SLAVE", "NULL", "ONE_SW"];
 pub(crate) const ALL_NIC: u32 = 1;
+pub(crate) const SW: u32 = 2;
+pub(crate) const NIC_SW: u32 = 3;
 pub(crate) const ONE_NIC: u32 = 4;
+/// Pipes of the older requests; NIOCCTRL has them in the name.
+pub(crate) const PIPE_MASTER: u32 = 5;
+pub(crate) const PIPE_SLAVE: u32 = 6;
+pub(crate) const NULL: u32 = 7;
+pub(crate) const ONE_SW: u32 = 8;
 
 /// Flags of REGISTER (`NR_*`).
 pub(crate) mod register {
@@ -50,8 +79,11 @@ pub(crate) mod register {
     pub(crate) const TX_RINGS_ONLY: u64 = 0x4000;
     pub(crate) const DO_RX_POLL: u64 = 0x1_0000;
     pub(crate) const NO_TX_POLL: u64 = 0x2_0000;
-    /// Monitors, of either direction, that copy or do not.
-    pub(crate) const MONITOR: u64 = 0x100 | 0x200 | 0x400;
+    pub(crate) const MONITOR_TX: u64 = 0x100;
+    pub(crate) const MONITOR_RX: u64 = 0x200;
+    pub(crate) const ZCOPY_MON: u64 = 0x400;
+    pub(crate) const MONITOR: u64 = MONITOR_TX | MONITOR_RX | ZCOPY_MON;
+    pub(crate) const ACCEPT_VNET_HDR: u64 = 0x8000;
 }
 
 /// Bits of `nr_ringid` in the older `struct nmreq`.
@@ -61,6 +93,18 @@ pub(crate) mod old {
     pub(crate) const SW_RING: u16 = 0x2000;
     pub(crate) const HW_RING: u16 = 0x4000;
     pub(crate) const DO_RX_POLL: u16 = 0x8000;
+    /// Bit of `nr_arg1` to attach the host with an interface.
+    pub(crate) const HOST: u16 = 1;
+    /// Requests by `nr_cmd`; LIST is NIOCGINFO's.
+    pub(crate) const ATTACH: u16 = 1;
+    pub(crate) const DETACH: u16 = 2;
+    pub(crate) const LIST: u16 = 4;
+    pub(crate) const HDR_SET: u16 = 5;
+    pub(crate) const NEWIF: u16 = 6;
+    pub(crate) const DELIF: u16 = 7;
+    pub(crate) const POLLING_ON: u16 = 10;
+    pub(crate) const POLLING_OFF: u16 = 11;
+    pub(crate) const HDR_GET: u16 = 12;
     /// Bits of `nr_flags` that are the mode.
     pub(crate) const MODE_MASK: u32 = 0xf;
 }
@@ -73,6 +117,8 @@ pub(crate) const BUF: usize = BUF_BYTES as usize;
 pub(crate) const BUF_BYTES: u32 = 2048;
 /// Buffers; the first two are never given.
 pub(crate) const BUFS: u32 = 163_840;
+/// Bytes of a page, of which interfaces and rings are made.
+pub(crate) const PAGE: usize = 4096;
 /// Bytes before the first buffer, for interfaces and rings.
 pub(crate) const RINGS: usize = RINGS_BYTES as usize;
 const RINGS_BYTES: u32 = 32 << 20;

@@ -3,6 +3,7 @@
 use crate::facts::{BUF, register};
 use crate::port::{Port, Side, State, lock, state};
 use crate::sys::real;
+use linerate_port::{Interest, Sleep};
 use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
 use std::ffi::c_int;
 use std::ops::Range;
@@ -116,21 +117,28 @@ fn sleep_on(side: &mut impl Side, set: &mut Vec<libc::pollfd>, until: &mut Optio
     *asleep += 1;
     let shared = *asleep > 1;
     let Some(sleep) = sleeper.fall_asleep() else { return false };
+    add_sleep(&sleep, set, until);
+    if shared && sleep.on.is_some() {
+        *until = [*until, Some(Instant::now() + SHARED)].into_iter().flatten().min();
+    }
+    true
+}
+
+/// Adds what ends a sleep to a set of descriptors and a time.
+pub(crate) fn add_sleep(sleep: &Sleep<'_>, set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>) {
     let mut times = [*until, sleep.until, None];
     match sleep.on {
         Some((fd, interest)) => {
             let events = match interest {
-                linerate_port::Interest::Readable => libc::POLLIN,
-                linerate_port::Interest::Writable => libc::POLLOUT,
+                Interest::Readable => libc::POLLIN,
+                Interest::Writable => libc::POLLOUT,
             };
             set.push(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
-            times[2] = shared.then(|| Instant::now() + SHARED);
         }
         None if sleep.until.is_none() => times[2] = Some(Instant::now() + BLIND),
         None => {}
     }
     *until = times.into_iter().flatten().min();
-    true
 }
 
 /// All transmit rings of the process.
@@ -175,7 +183,7 @@ pub(crate) fn drain(rings: &[(Arc<Port>, usize)]) {
     }
     let end = Instant::now() + LINGER;
     while Instant::now() < end {
-        let up: Vec<_> = rings.iter().filter(|(port, _)| port.is_up()).cloned().collect();
+        let up: Vec<_> = rings.iter().filter(|(port, ring)| port.is_up(*ring)).cloned().collect();
         let (mut set, mut until, mut asleep) = (Vec::new(), Some(end), Vec::new());
         let sleeps = carry_on(&up, &mut set, &mut until, &mut asleep);
         if sleeps && !asleep.is_empty() {
@@ -195,8 +203,7 @@ impl Bound {
     /// Registers on rings of a port: writes the interface, and up to `extra` buffers behind it.
     pub(crate) fn new(
         port: Arc<Port>,
-        tx: Range<usize>,
-        rx: Range<usize>,
+        [tx, rx]: [Range<usize>; 2],
         flags: u64,
         extra: u32,
         name: &str,
@@ -227,7 +234,7 @@ impl Bound {
 
     /// Bytes of the interface.
     fn bytes(&self) -> usize {
-        if_bytes(self.port.tx.len(), self.port.rx.len())
+        if_bytes(self.port.at[0].len(), self.port.at[1].len())
     }
 
     /// Writes the interface. Extra buffers are a list: each begins with the number of the next, 0 behind the last.
@@ -238,16 +245,17 @@ impl Bound {
         for (i, part) in letters.chunks_exact(4).enumerate() {
             memory.word(at + 4 * i).store(u32::from_ne_bytes([part[0], part[1], part[2], part[3]]), Relaxed);
         }
-        let number = |n: usize| u32::try_from(n).unwrap_or(0);
+        let [tx, rx, host_tx, host_rx] = self.port.counts().map(u32::from);
         let first = buffers.first().copied().unwrap_or(0);
-        let words = [14, 0, number(self.port.tx.len()), number(self.port.rx.len()), first, 0, 0, 0, 0, 0];
+        let words = [14, 0, tx, rx, first, host_tx, host_rx, 0, 0, 0];
         words.into_iter().enumerate().for_each(|(i, word)| memory.word(at + 16 + 4 * i).store(word, Relaxed));
         // A ring of another registration has no offset: programs know their own by it.
         let here = at as u64;
-        let of = |ring: usize, at: usize, own: &Range<usize>| if own.contains(&ring) { at as u64 } else { here };
-        let tx = self.port.tx_at.iter().enumerate().map(|(ring, at)| of(ring, *at, &self.tx));
-        let rx = self.port.rx_at.iter().enumerate().map(|(ring, at)| of(ring, *at, &self.rx));
-        for (i, ring) in tx.chain(rx).enumerate() {
+        let of = |dir: usize, own: Range<usize>| {
+            let (at, idle) = (&self.port.at[dir], self.port.is_idle());
+            at.iter().enumerate().map(move |(ring, at)| if idle || own.contains(&ring) { *at as u64 } else { here })
+        };
+        for (i, ring) in of(0, self.tx.clone()).chain(of(1, self.rx.clone())).enumerate() {
             memory.long(at + RING_OFS_OFFSET + 8 * i).store(ring.wrapping_sub(here), Relaxed);
         }
         for (i, buffer) in buffers.iter().enumerate() {
@@ -264,13 +272,14 @@ impl Bound {
         if wants_tx != 0 || self.flags & register::NO_TX_POLL == 0 {
             sound &= self.port.sync_tx(self.tx.clone());
         }
-        if wants_tx != 0 && self.port.tx[self.tx.clone()].iter().any(|tx| lock(tx).ring.ready()) {
+        let ready = |dir| self.port.is_idle_ready(dir);
+        if wants_tx != 0 && (ready(0) || self.port.tx[self.tx.clone()].iter().any(|tx| lock(tx).ring.ready())) {
             got |= wants_tx;
         }
         if wants_rx != 0 || self.flags & register::DO_RX_POLL != 0 {
             sound &= self.port.sync_rx(self.rx.clone());
         }
-        if wants_rx != 0 && self.port.rx[self.rx.clone()].iter().any(|rx| lock(rx).ring.ready()) {
+        if wants_rx != 0 && (ready(1) || self.port.rx[self.rx.clone()].iter().any(|rx| lock(rx).ring.ready())) {
             got |= wants_rx;
         }
         if sound { got } else { got | libc::POLLERR }

@@ -2,7 +2,9 @@
 //! linerate's ports, inside the program's process.
 //!
 //! A call's way: `entry/sys.rs` has the C entry points and passes on what is not netmap's; `table.rs` tells netmap's
-//! descriptors from others; `control.rs` reads requests and `file.rs` carries them out; `wait.rs` is poll and its relatives, `epoll.rs` epoll.
+//! descriptors from others; `control.rs` (and `legacy.rs`, the older ones) reads requests, `register.rs` finds the rings that are
+//! meant and `file.rs` has them; `wait.rs` is poll and its relatives, `epoll.rs` epoll.
+//! `vale.rs` has what is asked of switches, which threads run (`forward.rs`); `monitor.rs` copies for monitors.
 //! `port.rs` joins one of linerate's ports to netmap's rings (`ring.rs`, `tx.rs`, `rx.rs`), which lie in the memory that the
 //! program maps (`pool.rs` over `sys/memory.rs`).
 //!
@@ -22,14 +24,21 @@ mod entry;
 mod epoll;
 mod facts;
 mod file;
+mod forward;
+mod legacy;
 mod members;
+mod monitor;
 mod name;
 mod pool;
 mod port;
+mod register;
+mod request;
 mod ring;
 mod rx;
 mod select;
 mod sys;
 mod table;
 mod tx;
+mod vale;
+mod vnet;
 mod wait;

@@ -2,10 +2,7 @@
 //! between slots; what a ring's slots name when it ends is given back, and what was lost on the way comes back when nothing
 //! is in use any more.
 
-use crate::facts::{BUFS, RINGS};
-
-/// Bytes of a page.
-const PAGE: usize = 4096;
+use crate::facts::{BUFS, PAGE, RINGS};
 
 pub(crate) struct Pool {
     pages: Used,

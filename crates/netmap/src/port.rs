@@ -1,14 +1,16 @@
 //! A port of linerate's with netmap's rings, shared by all open files of the process that are registered on its name.
 
 use crate::facts::{BUFS, MEMORY, RINGS, short};
+use crate::monitor::{self, Place};
 use crate::name;
 use crate::pool::Pool;
 use crate::ring::{Broken, Ring};
 use crate::rx::Rx;
 use crate::sys::memory::Memory;
-use crate::sys::process::{Blocked, PerProcess};
+use crate::sys::process::{PerProcess, quietly};
 use crate::sys::say::{Once, say};
 use crate::tx::Tx;
+use crate::vale::{self, Vale};
 use linerate_port::{Cause, Link, OpenError, Sleeper};
 use std::collections::HashMap;
 use std::ffi::c_int;
@@ -22,6 +24,18 @@ pub(crate) struct State {
     pub(crate) memory: Memory,
     pub(crate) pool: Mutex<Pool>,
     ports: Mutex<HashMap<String, Weak<Port>>>,
+    pub(crate) vale: Mutex<Vale>,
+}
+
+impl State {
+    /// The port of a name, if a file of this process is registered on it.
+    pub(crate) fn known(&self, name: &str) -> Option<Arc<Port>> {
+        lock(&self.ports).get(name).and_then(Weak::upgrade)
+    }
+
+    pub(crate) fn is_open(&self, name: &str) -> bool {
+        self.known(name).is_some()
+    }
 }
 
 static STATE: PerProcess<State> = PerProcess::new();
@@ -29,12 +43,19 @@ static STATE: PerProcess<State> = PerProcess::new();
 /// This process's state, made when it is first wanted.
 pub(crate) fn state() -> Result<&'static State, c_int> {
     STATE.get(|| match Memory::new() {
-        Ok(memory) => Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default() }),
+        Ok(memory) => {
+            Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default(), vale: Mutex::default() })
+        }
         Err(e) => {
             say(format_args!("{} MiB of sparse memory cannot be had: {e}", MEMORY >> 20));
             Err(e.raw_os_error().unwrap_or(libc::ENOMEM))
         }
     })
+}
+
+/// The process's state, if it was wanted before.
+pub(crate) fn known_state() -> Option<&'static State> {
+    STATE.known()
 }
 
 /// Ports that are open; none while one is being opened.
@@ -57,18 +78,31 @@ pub(crate) struct Users {
 
 pub(crate) struct Port {
     name: String,
+    /// The interface's rings, and the host's behind them.
     pub(crate) tx: Vec<Mutex<Tx>>,
     pub(crate) rx: Vec<Mutex<Rx>>,
-    /// Offsets of the rings in the memory.
-    pub(crate) tx_at: Vec<usize>,
-    pub(crate) rx_at: Vec<usize>,
-    pub(crate) slots: u32,
+    /// Rings that lead nowhere, each way: those of a port of no interface.
+    idle: [Vec<Ring>; 2],
+    /// Offsets of all rings in the memory, transmit and receive.
+    pub(crate) at: [Vec<usize>; 2],
+    /// Number of the interface's rings, transmit and receive.
+    pub(crate) nics: [usize; 2],
+    pub(crate) slots: [u32; 2],
     /// Users of each transmit ring, and of each receive ring.
     pub(crate) users: Mutex<[Vec<Users>; 2]>,
-    /// Number of the link's state that all queues have seen.
-    link: AtomicU32,
+    /// Places for copies, of a monitor.
+    places: Vec<Place>,
     state: &'static State,
     /// Owners of the queues, which are above, and go first.
+    devices: Vec<Device>,
+}
+
+/// A port of linerate's, some of whose rings these are.
+struct Device {
+    tx: Range<usize>,
+    rx: Range<usize>,
+    /// Number of the link's state that all queues have seen.
+    link: AtomicU32,
     port: Mutex<linerate_port::Port>,
 }
 
@@ -82,51 +116,118 @@ impl Port {
         if let Some(port) = ports.get(name).and_then(Weak::upgrade) {
             return Ok(port);
         }
-        let port = Arc::new(Self::new(name, opened(name)?, state)?);
+        let table = name::table();
+        let means = vale::persistent(state, name)?.map_or_else(|| name::ports(name, &table), |port| vec![port]);
+        let mut all = vec![opened(name, &means, Some(state))?];
+        if let Some(host) = name::host(name, &table) {
+            all.push(opened(&format!("{name}^"), &[host], Some(state))?);
+        }
+        let port = Arc::new(Self::new(name, all, state)?);
         ports.retain(|_, port| port.strong_count() > 0);
         ports.insert(name.into(), Arc::downgrade(&port));
         Ok(port)
     }
 
-    fn new(name: &str, mut port: linerate_port::Port, state: &'static State) -> Result<Self, c_int> {
-        let (slots, sizes) = (port.info().slots, [port.info().tx_queues, port.info().rx_queues]);
-        let mut pool = lock(&state.pool);
-        let mut rings: [Vec<Ring>; 2] = [Vec::new(), Vec::new()];
-        for (dir, n) in sizes.into_iter().enumerate() {
-            for id in 0..n {
-                let Some(ring) = Ring::new(&state.memory, &mut pool, short(id), short(dir), slots) else {
-                    rings.iter().flatten().for_each(|ring| ring.give_back(&mut pool));
-                    say(format_args!(
-                        "{name}: no room for {} rings of {slots} slots among {BUFS} buffers and {} MiB; use smaller rings (slots=)",
-                        sizes[0] + sizes[1],
-                        RINGS >> 20
-                    ));
-                    return Err(libc::ENOMEM);
-                };
-                rings[dir].push(ring);
+    /// A port over an interface, and the one that stands for the host, if there is one.
+    fn new(name: &str, all: Vec<linerate_port::Port>, state: &'static State) -> Result<Self, c_int> {
+        let mut port = Self::without_rings(name, state);
+        for (nth, mut device) in all.into_iter().enumerate() {
+            let (slots, n) = (device.info().slots, [device.info().tx_queues, device.info().rx_queues]);
+            let [tx, rx] = rings(name, state, [slots; 2], n, [port.tx.len(), port.rx.len()])?;
+            let begins = (port.tx.len(), port.rx.len());
+            port.at[0].extend(tx.iter().map(Ring::at));
+            port.at[1].extend(rx.iter().map(Ring::at));
+            let tx = tx.into_iter().enumerate();
+            port.tx.extend(tx.filter_map(|(q, ring)| Some(Mutex::new(Tx::new(device.take_tx(q)?, ring)))));
+            let rx = rx.into_iter().enumerate();
+            port.rx.extend(rx.filter_map(|(q, ring)| Some(Mutex::new(Rx::new(device.take_rx(q)?, ring)))));
+            if nth == 0 {
+                (port.nics, port.slots) = (n, [slots; 2]);
             }
+            let (tx, rx) = (begins.0..port.tx.len(), begins.1..port.rx.len());
+            port.devices.push(Device { tx, rx, link: AtomicU32::new(0), port: Mutex::new(device) });
         }
-        drop(pool);
-        let [tx, rx] = rings;
-        let [tx_at, rx_at] = [&tx, &rx].map(|rings| rings.iter().map(Ring::at).collect());
-        let tx: Vec<_> = tx
-            .into_iter()
-            .enumerate()
-            .filter_map(|(q, ring)| Some(Mutex::new(Tx::new(port.take_tx(q)?, ring))))
-            .collect();
-        let rx: Vec<_> = rx
-            .into_iter()
-            .enumerate()
-            .filter_map(|(q, ring)| Some(Mutex::new(Rx::new(port.take_rx(q)?, ring))))
-            .collect();
-        let users = Mutex::new([vec![Users::default(); tx.len()], vec![Users::default(); rx.len()]]);
-        let (name, link, port) = (name.into(), AtomicU32::new(0), Mutex::new(port));
-        Ok(Self { name, tx, rx, tx_at, rx_at, slots, users, link, state, port })
+        port.users = Mutex::new([port.tx.len(), port.rx.len()].map(|n| vec![Users::default(); n]));
+        Ok(port)
     }
 
-    /// True if somebody is at the far end, or none is needed.
-    pub(crate) fn is_up(&self) -> bool {
-        self.port.lock().unwrap_or_else(PoisonError::into_inner).link() == Link::Up
+    fn without_rings(name: &str, state: &'static State) -> Self {
+        Self {
+            name: name.into(),
+            tx: Vec::new(),
+            rx: Vec::new(),
+            idle: [Vec::new(), Vec::new()],
+            at: [Vec::new(), Vec::new()],
+            nics: [0; 2],
+            slots: [0; 2],
+            users: Mutex::default(),
+            places: Vec::new(),
+            state,
+            devices: Vec::new(),
+        }
+    }
+
+    /// A monitor of transmit and receive rings of a port, with a receive ring for each ring of it.
+    pub(crate) fn monitor(
+        name: &str,
+        watched: &Self,
+        [tx, rx]: [Range<usize>; 2],
+        slots: u32,
+    ) -> Result<Arc<Self>, c_int> {
+        let opened = quietly(|| monitor::open(watched.tx.len().max(watched.rx.len()), slots));
+        let (left, places, right) = opened.map_err(|error| refused(name, &error))?;
+        let mut port = Self::new(name, vec![right], state()?)?;
+        tx.for_each(|ring| lock(&watched.tx[ring]).taps.add(&places[ring]));
+        rx.for_each(|ring| lock(&watched.rx[ring]).taps.add(&places[ring]));
+        port.places = places;
+        port.devices.push(Device { tx: 0..0, rx: 0..0, link: AtomicU32::new(0), port: Mutex::new(left) });
+        Ok(Arc::new(port))
+    }
+
+    /// Bytes of virtio-net's header before each frame in the program's slots: 0, 10 or 12.
+    pub(crate) fn header(&self) -> usize {
+        self.tx.first().map_or(0, |tx| lock(tx).header)
+    }
+
+    pub(crate) fn set_header(&self, bytes: usize) {
+        self.tx.iter().for_each(|tx| lock(tx).header = bytes);
+        self.rx.iter().for_each(|rx| lock(rx).header = bytes);
+    }
+
+    /// A port of no interface, with rings that lead nowhere: for its buffers, and for what else the program uses it.
+    pub(crate) fn null(name: &str, slots: [u32; 2], n: [u16; 2]) -> Result<Arc<Self>, c_int> {
+        // A ring of one slot has no room.
+        if (0..2).any(|dir| n[dir] > 0 && slots[dir] < 2) {
+            return Err(libc::EINVAL);
+        }
+        let state = state()?;
+        let idle = rings(name, state, slots, n.map(usize::from), [0; 2])?;
+        let at = [0, 1].map(|dir: usize| idle[dir].iter().map(Ring::at).collect());
+        let nics = n.map(usize::from);
+        let mut port = Self::without_rings(name, state);
+        (port.idle, port.at, port.nics, port.slots) = (idle, at, nics, slots);
+        Ok(Arc::new(port))
+    }
+
+    /// Number of rings: transmit, receive, and those of the host.
+    pub(crate) fn counts(&self) -> [u16; 4] {
+        let host = [0, 1].map(|dir| self.at[dir].len() - self.nics[dir]);
+        [self.nics[0], self.nics[1], host[0], host[1]].map(short)
+    }
+
+    /// True for a port of no interface, whose rings lead nowhere and are all its only user's.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.devices.is_empty()
+    }
+
+    /// True if a ring that leads nowhere has slots from the program's `cur` on.
+    pub(crate) fn is_idle_ready(&self, dir: usize) -> bool {
+        self.idle[dir].iter().any(Ring::ready)
+    }
+
+    /// True if somebody is at the far end of a transmit ring, or none is needed.
+    pub(crate) fn is_up(&self, ring: usize) -> bool {
+        self.devices.iter().any(|device| device.tx.contains(&ring) && lock(&device.port).link() == Link::Up)
     }
 
     /// Sends what is committed in these rings; false if one of them had to be set back.
@@ -159,18 +260,47 @@ impl Port {
     /// Has all queues see a link that has changed: the next peer of a cable is let in when all have left the last one, those
     /// that the program does not use, too.
     fn follow_link(&self) {
-        let Some(first) = self.rx.first() else { return };
-        let now = match first.try_lock() {
-            Ok(rx) => rx.queue.link_generation(),
-            Err(TryLockError::Poisoned(rx)) => rx.into_inner().queue.link_generation(),
-            // Whoever has it comes by here, too.
-            Err(TryLockError::WouldBlock) => return,
-        };
-        if self.link.swap(now, Relaxed) != now {
-            self.rx.iter().for_each(|rx| lock(rx).queue.sync());
-            self.tx.iter().for_each(|tx| lock(tx).queue.sync());
+        for device in &self.devices {
+            let Some(first) = self.rx[device.rx.clone()].first() else { continue };
+            let now = match first.try_lock() {
+                Ok(rx) => rx.queue.link_generation(),
+                Err(TryLockError::Poisoned(rx)) => rx.into_inner().queue.link_generation(),
+                // Whoever has it comes by here, too.
+                Err(TryLockError::WouldBlock) => continue,
+            };
+            if device.link.swap(now, Relaxed) != now {
+                self.rx[device.rx.clone()].iter().for_each(|rx| lock(rx).queue.sync());
+                self.tx[device.tx.clone()].iter().for_each(|tx| lock(tx).queue.sync());
+            }
         }
     }
+}
+
+/// Rings with their buffers, so many each way, the first of which has number `first`; ENOMEM, and a line, without room for them.
+fn rings(
+    name: &str,
+    state: &'static State,
+    slots: [u32; 2],
+    n: [usize; 2],
+    first: [usize; 2],
+) -> Result<[Vec<Ring>; 2], c_int> {
+    let (mut pool, mut rings) = (lock(&state.pool), [Vec::new(), Vec::new()]);
+    for dir in 0..2 {
+        for id in first[dir]..first[dir] + n[dir] {
+            let Some(ring) = Ring::new(&state.memory, &mut pool, short(id), short(dir), slots[dir]) else {
+                rings.iter().flatten().for_each(|ring: &Ring| ring.give_back(&mut pool));
+                say(format_args!(
+                    "{name}: no room for {} rings of {} slots among {BUFS} buffers and {} MiB; use smaller rings (slots=)",
+                    n[0] + n[1],
+                    slots[dir],
+                    RINGS >> 20
+                ));
+                return Err(libc::ENOMEM);
+            };
+            rings[dir].push(ring);
+        }
+    }
+    Ok(rings)
 }
 
 impl Drop for Port {
@@ -178,6 +308,7 @@ impl Drop for Port {
         let mut pool = lock(&self.state.pool);
         self.tx.iter().for_each(|tx| lock(tx).ring.give_back(&mut pool));
         self.rx.iter().for_each(|rx| lock(rx).ring.give_back(&mut pool));
+        self.idle.iter().flatten().for_each(|ring| ring.give_back(&mut pool));
     }
 }
 
@@ -198,37 +329,44 @@ impl Side for Rx {
     }
 }
 
-/// Opens what a name means, the best that there is.
-fn opened(name: &str) -> Result<linerate_port::Port, c_int> {
-    let table = std::env::var(name::TABLE).unwrap_or_default();
-    let mut refused: Option<OpenError> = None;
-    for port in name::ports(name, &table) {
-        // Threads that a port makes shall get none of the program's signals.
-        let blocked = Blocked::all();
-        let opened = linerate_port::open(&port);
-        drop(blocked);
+/// Opens what a name means, the best that there is of these. With `runs`, a switch that nobody runs is run from now on, if the
+/// port is one of its. The error is errno, and a line has said why.
+pub(crate) fn opened(name: &str, ports: &[String], runs: Option<&State>) -> Result<linerate_port::Port, c_int> {
+    let mut first: Option<OpenError> = None;
+    for port in ports {
+        let mut opened = quietly(|| linerate_port::open(port));
+        let missing = opened.as_ref().is_err_and(|error| error.cause == Cause::Missing);
+        let switch = port.strip_prefix("vale:").and_then(|rest| rest.split_once(':'));
+        if let (true, Some(state), Some((switch, _))) = (missing, runs, switch) {
+            lock(&state.vale).run(switch)?;
+            opened = quietly(|| linerate_port::open(port));
+        }
         match opened {
             Ok(opened) => {
-                if let Some(first) = refused {
+                if let Some(first) = first {
                     say(format_args!("{name} is {port}, because of {first}"));
                 }
                 return Ok(opened);
             }
-            Err(error) => refused = Some(error),
+            Err(error) => first = Some(error),
         }
     }
-    let Some(error) = refused else { return Err(libc::ENXIO) };
+    Err(first.map_or(libc::ENXIO, |error| refused(name, &error)))
+}
+
+/// Says why a port cannot be opened; errno.
+fn refused(name: &str, error: &OpenError) -> c_int {
     // A port's error has no errno, but the system's own words for it.
     if error.what.contains(&io::Error::from_raw_os_error(libc::EMFILE).to_string()) {
         say(format_args!("{name}: {}; close some, or raise their limit (ulimit -n)", error.what));
-        return Err(libc::EMFILE);
+        return libc::EMFILE;
     }
     say(format_args!("{error}"));
-    Err(match error.cause {
+    match error.cause {
         Cause::Usage | Cause::Peer => libc::EINVAL,
         Cause::Missing => libc::ENXIO,
         Cause::Capability => libc::EPERM,
         Cause::Busy => libc::EBUSY,
         Cause::System => libc::EIO,
-    })
+    }
 }

@@ -1,10 +1,13 @@
 //! A receive ring: the port's frames are copied into the buffers that the program's slots name.
 
 use crate::facts::{BUF, TIMESTAMP};
+use crate::monitor::{TXMON, Taps};
 use crate::ring::{Broken, Ring};
 use crate::sys::say::Once;
+use crate::vnet::header;
 use linerate_port::RxQueue;
-use linerate_ring::{Frame, SlotWord, flags};
+use linerate_ring::flags::MOREFRAG;
+use linerate_ring::{Frame, SlotWord};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) struct Rx {
@@ -12,13 +15,18 @@ pub(crate) struct Rx {
     pub(crate) ring: Ring,
     /// Threads that sleep on the queue.
     pub(crate) asleep: u32,
+    /// Bytes of virtio-net's header that the program finds before each frame.
+    pub(crate) header: usize,
+    /// The frame before goes on.
+    amid: bool,
+    pub(crate) taps: Taps,
 }
 
 static NO_BUFFER: Once = Once::new();
 
 impl Rx {
     pub(crate) fn new(queue: RxQueue, ring: Ring) -> Self {
-        Self { queue, ring, asleep: 0 }
+        Self { queue, ring, asleep: 0, header: 0, amid: false, taps: Taps::default() }
     }
 
     /// Takes the program's slots back and delivers what has arrived.
@@ -26,6 +34,7 @@ impl Rx {
         let admitted = self.ring.admit();
         self.queue.sync();
         self.deliver();
+        self.taps.flush();
         self.ring.publish();
         if self.ring.flags() & TIMESTAMP != 0 {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -44,14 +53,20 @@ impl Rx {
         let ring = &mut self.ring;
         let mut batch = self.queue.ring.batch(u32::MAX);
         while taken < batch.len() && room > 0 {
+            let words = if self.header > 0 && !self.amid { header(batch.meta(taken)) } else { [0; 12] };
             // A void slot, or a bad one, which the port's ring has counted, is no frame.
             if let Some((frame, flags)) = batch.frame(taken) {
-                let pieces = frame.len().div_ceil(BUF).max(1);
+                let before = &words[..if self.amid { 0 } else { self.header }];
+                let pieces = (before.len() + frame.len()).div_ceil(BUF).max(1);
                 if pieces > room {
                     break;
                 }
                 room -= pieces;
-                (0..pieces).for_each(|piece| deliver_piece(ring, &frame, piece, piece + 1 < pieces, flags));
+                (0..pieces).for_each(|piece| deliver_piece(ring, before, &frame, piece, piece + 1 < pieces, flags));
+                self.amid = flags & MOREFRAG != 0;
+                if self.taps.any() {
+                    self.taps.see(|to| frame.append_to(to), !self.amid, 0);
+                }
             }
             taken += 1;
         }
@@ -59,17 +74,20 @@ impl Rx {
     }
 }
 
-/// Copies the `piece`th 2048 bytes of a frame into the slot at tail, which goes on.
-fn deliver_piece(ring: &mut Ring, frame: &Frame<'_>, piece: usize, more: bool, slot_flags: u16) {
+/// Copies the `piece`th 2048 bytes of a frame, and of what comes `before` it, into the slot at tail, which goes on.
+fn deliver_piece(ring: &mut Ring, before: &[u8], frame: &Frame<'_>, piece: usize, more: bool, slot_flags: u16) {
     let (from, word) = (piece * BUF, ring.slot(ring.tail));
-    let len = (frame.len() - from).min(BUF);
+    let len = (before.len() + frame.len() - from).min(BUF);
     let room = ring.memory().buffer(word.buf_idx(), len);
     let copied = room.is_some_and(|mut room| {
         if frame.len() == len {
             room.copy_from(frame)
         } else {
             let mut bytes = [0; BUF];
-            frame.read(from, &mut bytes[..len]) && room.write(0, &bytes[..len])
+            // What comes before is in the first piece alone.
+            let head = if piece == 0 { before.len() } else { 0 };
+            bytes[..head].copy_from_slice(&before[..head]);
+            frame.read(from + head - before.len(), &mut bytes[head..len]) && room.write(0, &bytes[..len])
         }
     });
     if !copied {
@@ -78,7 +96,7 @@ fn deliver_piece(ring: &mut Ring, frame: &Frame<'_>, piece: usize, more: bool, s
             word.buf_idx()
         ));
     }
-    let more = if more { flags::MOREFRAG } else { slot_flags & flags::MOREFRAG };
+    let more = if more { MOREFRAG | slot_flags & TXMON } else { slot_flags & (MOREFRAG | TXMON) };
     let len = if copied { u16::try_from(len).unwrap_or(0) } else { 0 };
     ring.set_slot(ring.tail, SlotWord::new(word.buf_idx(), len, more));
     ring.tail = ring.next(ring.tail);

@@ -2,9 +2,11 @@
 //! the port has sent what was in it, so `tail` tells what was sent and not what was copied.
 
 use crate::facts::BUF;
+use crate::monitor::{TXMON, Taps};
 use crate::ring::{Broken, Ring};
 use crate::sys::say::{Once, say};
 use crate::sys::user;
+use crate::vnet::{HEADER, request};
 use linerate_port::TxQueue;
 use linerate_ring::layout::MAX_FRAGS;
 use linerate_ring::{SlotWord, TxBatch, flags};
@@ -23,6 +25,9 @@ pub(crate) struct Tx {
     flying: u32,
     /// True while the rest of a frame is to come whose beginning was dropped.
     cut: bool,
+    /// Bytes of virtio-net's header that the program puts before each frame.
+    pub(crate) header: usize,
+    pub(crate) taps: Taps,
 }
 
 static UNFIT: Once = Once::new();
@@ -41,13 +46,14 @@ pub(crate) fn tell_dropped() {
 impl Tx {
     pub(crate) fn new(queue: TxQueue, ring: Ring) -> Self {
         let void = vec![false; ring.slots() as usize];
-        Self { queue, ring, asleep: 0, at: 0, void, flying: 0, cut: false }
+        Self { queue, ring, asleep: 0, at: 0, void, flying: 0, cut: false, header: 0, taps: Taps::default() }
     }
 
     /// Sends what the program has committed, as far as possible now, and gives back the slots of what was sent.
     pub(crate) fn sync(&mut self) -> Result<(), Broken> {
         let admitted = self.ring.admit();
         self.take();
+        self.taps.flush();
         self.queue.sync();
         self.give_back();
         self.ring.publish();
@@ -87,18 +93,34 @@ impl Tx {
             };
             let (n, ends) = (frame.len(), !frame.last().is_none_or(|last| last.has(flags::MOREFRAG)));
             let too_many = self.cut || n > most || !ends && n + 1 == ring.slots() as usize;
-            let bytes = |word: &SlotWord| !word.is_empty();
-            let kept = (0..).zip(frame).filter(|(_, word)| bytes(word)).count();
+            // Bytes of a header are none of the frame's.
+            let skipped = |nth: usize| if nth == 0 { self.header } else { 0 };
+            let bytes = |(nth, word): (usize, &SlotWord)| usize::from(word.len()) > skipped(nth);
+            let kept = frame.iter().enumerate().filter(|part| bytes(*part)).count();
             let room = (batch.len() - done) as usize;
             if !too_many && (!ends || kept > room) {
                 break;
             }
             self.cut = too_many && !ends;
-            let slots = (0..).map(|i| (at + i) % ring.slots()).zip(frame);
-            let whole = slots.clone().filter(|(_, word)| bytes(word)).zip(done..).zip(1..);
+            let slots = (0..).map(|i| (at + i) % ring.slots()).zip(frame.iter().enumerate());
+            let whole = slots.clone().filter(|(_, part)| bytes(*part)).zip(done..).zip(1..);
             let sound = !too_many
                 && kept > 0
-                && whole.into_iter().all(|(((slot, word), i), nth)| put(ring, slot, *word, &mut batch, i, nth < kept));
+                && usize::from(first.len()) >= self.header
+                && whole.into_iter().all(|(((slot, (nth, word)), i), count)| {
+                    put(ring, slot, *word, skipped(nth), &mut batch, i, count < kept)
+                });
+            if sound && self.header > 0 {
+                set_request(ring, first, &mut batch, done);
+            }
+            if sound && self.taps.any() {
+                let parts = frame.iter().enumerate().filter(|part| bytes(*part));
+                for ((nth, word), (i, count)) in parts.zip((done..).zip(1..)) {
+                    let (mut copy, len) = ([0; BUF], usize::from(word.len()) - skipped(nth));
+                    let known = batch.frame(i).read(0, &mut copy[..len]);
+                    self.taps.see(|to| to.extend(&copy[..if known { len } else { 0 }]), count == kept, TXMON);
+                }
+            }
             if !sound {
                 // Of one that goes on in the next sync, its end counts.
                 DROPPED.fetch_add(ends.into(), Relaxed);
@@ -113,7 +135,7 @@ impl Tx {
                     ));
                 }
             }
-            slots.for_each(|(slot, word)| self.void[slot as usize] = !sound || !bytes(word));
+            slots.for_each(|(slot, part)| self.void[slot as usize] = !sound || !bytes(part));
             done += if sound { u32::try_from(kept).unwrap_or(0) } else { 0 };
             at = (at + u32::try_from(n).unwrap_or(0)) % ring.slots();
         }
@@ -134,15 +156,29 @@ fn chain(ring: &Ring, at: u32, first: SlotWord) -> Vec<SlotWord> {
     words
 }
 
-/// Copies one slot into the port's `i`th, which goes on if there is `more`; false if its buffer or length cannot be.
-fn put(ring: &Ring, slot: u32, word: SlotWord, batch: &mut TxBatch<'_>, i: u32, more: bool) -> bool {
-    let len = usize::from(word.len());
-    let mut room = batch.frame(i);
+/// Passes on what the header before a frame asks for (a checksum, segments), in the port's `i`th slot, where it begins.
+fn set_request(ring: &Ring, first: SlotWord, batch: &mut TxBatch<'_>, i: u32) {
+    let mut bytes = [0; HEADER];
+    let known = ring.memory().buffer(first.buf_idx(), HEADER).is_some_and(|frame| frame.read(0, &mut bytes));
+    if let Some(meta) = known.then(|| request(bytes)).flatten() {
+        batch.set_meta(i, meta);
+    }
+}
+
+/// Copies one slot, without the bytes that are `skipped`, into the port's `i`th, which goes on if there is `more`; false if its
+/// buffer or length cannot be.
+fn put(ring: &Ring, slot: u32, word: SlotWord, skipped: usize, batch: &mut TxBatch<'_>, i: u32, more: bool) -> bool {
+    let whole = usize::from(word.len());
+    let (len, mut room) = (whole - skipped, batch.frame(i));
     let copied = len <= room.len()
-        && len <= BUF
+        && whole <= BUF
         && if word.has(flags::INDIRECT) {
             let mut bytes = [0; BUF];
-            user::read(ring.pointer(slot), &mut bytes[..len]).is_ok() && room.write(0, &bytes[..len])
+            user::read(ring.pointer(slot), &mut bytes[..whole]).is_ok() && room.write(0, &bytes[skipped..whole])
+        } else if skipped > 0 {
+            let mut bytes = [0; BUF];
+            let frame = ring.memory().buffer(word.buf_idx(), whole);
+            frame.is_some_and(|frame| frame.read(skipped, &mut bytes[..len])) && room.write(0, &bytes[..len])
         } else {
             ring.memory().buffer(word.buf_idx(), len).is_some_and(|frame| room.copy_from(&frame))
         };

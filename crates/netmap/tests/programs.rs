@@ -198,9 +198,65 @@ fn requests_are_answered_or_refused_by_errno_with_one_line_each() {
     for line in said.lines() {
         assert!(line.starts_with("linerate netmap: ") && line.len() < 200, "{line}");
     }
-    for what in ["VALE_ATTACH", "CSB_ENABLE", "registration NIC_SW", "option 1", "nr_cmd 1"] {
+    for what in ["SYNC_KLOOP_STOP", "CSB_ENABLE", "option EXTMEM", "option 1234", "nr_cmd 3"] {
         assert!(said.is_empty() || said.matches(&format!("{what} is not served")).count() == 1, "{what}: {said}");
     }
+    for what in
+        ["null: has no host rings (SW): give it a port for them", "null:: a monitor sees ports that its own program"]
+    {
+        assert!(said.is_empty() || said.contains(what), "{what}: {said}");
+    }
+}
+
+#[test]
+fn host_rings_are_those_of_the_port_that_the_user_gives_for_them() {
+    let Some(place) = Place::new() else { return };
+    let mut command = place.preloaded(&place.program("host"), &[]);
+    let table = "wire=cable:wire{1,queues=2\nwire^=cable:host{1";
+    assert_eq!(Running(command.env("LINERATE_NETMAP_PORTS", table).spawn().unwrap()).done(), "");
+}
+
+#[test]
+fn a_monitor_gets_copies_of_what_a_port_sends_and_receives_and_holds_nothing_up() {
+    run("monitors");
+}
+
+#[test]
+fn a_program_runs_the_switch_that_nobody_runs_and_attaches_ports_to_it() {
+    let Some(place) = Place::new() else { return };
+    let mut command = place.preloaded(&place.program("attached"), &["lab"]);
+    let table = "wire=cable:wire{1\nwire^=cable:host{1\ntwo=cable:two{1";
+    let said = Running(command.env("LINERATE_NETMAP_PORTS", table).spawn().unwrap()).done();
+    let told = "linerate netmap: two is attached to switch lab no longer: the program that attached it ends\n";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
+    assert!(said.contains("per is attached to no switch; attach it first (VALE_ATTACH)"), "{said}");
+}
+
+#[test]
+fn another_program_takes_part_in_the_switch_that_a_program_runs() {
+    let Some(place) = Place::new() else { return };
+    let [receive, send, attach] = ["receive", "send", "attach"].map(|name| place.program(name));
+    let mut receiver = place.start(&receive, &["valelab:a", "500"]);
+    assert_eq!(receiver.line(), "open\n");
+    // What it attaches is a port of that switch.
+    let table = "wire=cable:wire{1";
+    let mut command = place.preloaded(&attach, &["valelab:wire"]);
+    let mut attaches = Running(command.env("LINERATE_NETMAP_PORTS", table).stdin(Stdio::piped()).spawn().unwrap());
+    assert_eq!(attaches.line(), "attached\n");
+    let sender = place.start(&send, &["netmap:cable:wire}1", "500"]);
+    assert_eq!((sender.done(), receiver.done()), (String::new(), String::new()));
+    attaches.0.stdin.take();
+    assert_eq!(attaches.done(), "");
+}
+
+#[test]
+fn a_port_of_a_switch_has_virtio_nets_header_before_its_frames_if_it_is_asked_for() {
+    run("headers");
+}
+
+#[test]
+fn a_port_of_no_interface_has_the_rings_that_are_asked_for() {
+    run("nowhere");
 }
 
 #[test]

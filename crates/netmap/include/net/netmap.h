@@ -2,7 +2,7 @@
  *
  * Structures and numbers of netmap's interface, version 14, as netmap(4) describes it, for programs that are run by
  * `linerate netmap run`. Names are netmap's, so a program is compiled against this file or netmap's own alike. What linerate
- * does not serve (host rings, monitors, kernel loops, memory of the program's) is left out.
+ * does not serve (kernel loops, memory of the program's) is left out.
  */
 #ifndef LINERATE_NET_NETMAP_H
 #define LINERATE_NET_NETMAP_H
@@ -30,6 +30,7 @@ struct netmap_slot {
 #define NS_REPORT 0x0002      /* tell when sent: `tail` always does */
 #define NS_INDIRECT 0x0010    /* the frame is at `ptr` (transmit only) */
 #define NS_MOREFRAG 0x0020    /* the frame goes on in the next slot */
+#define NS_TXMON 0x0040       /* of a monitor: the frame was sent, not received */
 
 /* A ring. The program owns the slots from `head` up to `tail`, and moves `head`; poll wakes when `tail` passes `cur`. */
 struct netmap_ring {
@@ -79,8 +80,16 @@ struct nmreq_header {
 enum {
 	NETMAP_REQ_REGISTER = 1,
 	NETMAP_REQ_PORT_INFO_GET = 2,
+	NETMAP_REQ_VALE_ATTACH = 3,
+	NETMAP_REQ_VALE_DETACH = 4,
+	NETMAP_REQ_VALE_LIST = 5,
 	NETMAP_REQ_PORT_HDR_SET = 6,
 	NETMAP_REQ_PORT_HDR_GET = 7,
+	NETMAP_REQ_VALE_NEWIF = 8,
+	NETMAP_REQ_VALE_DELIF = 9,
+	NETMAP_REQ_VALE_POLLING_ENABLE = 10,
+	NETMAP_REQ_VALE_POLLING_DISABLE = 11,
+	NETMAP_REQ_POOLS_INFO_GET = 12,
 };
 
 struct nmreq_option {
@@ -109,9 +118,18 @@ struct nmreq_register {
 enum {
 	NR_REG_DEFAULT = 0,
 	NR_REG_ALL_NIC = 1,
+	NR_REG_SW = 2,     /* the host's rings */
+	NR_REG_NIC_SW = 3, /* both */
 	NR_REG_ONE_NIC = 4,
+	NR_REG_PIPE_MASTER = 5, /* the older requests alone */
+	NR_REG_PIPE_SLAVE = 6,
+	NR_REG_NULL = 7, /* rings that lead nowhere */
+	NR_REG_ONE_SW = 8,
 };
 
+#define NR_MONITOR_TX 0x100
+#define NR_MONITOR_RX 0x200
+#define NR_ZCOPY_MON 0x400 /* both, as copies here too */
 #define NR_EXCLUSIVE 0x800
 #define NR_RX_RINGS_ONLY 0x2000
 #define NR_TX_RINGS_ONLY 0x4000
@@ -131,9 +149,65 @@ struct nmreq_port_info_get {
 	uint16_t pad[3];
 };
 
+/* What a program attaches to a switch is attached as long as it runs. */
+struct nmreq_vale_attach {
+	struct nmreq_register reg; /* nr_mode: NR_REG_ALL_NIC, or NR_REG_NIC_SW with its host's port */
+	uint32_t port_index;
+	uint32_t pad1;
+};
+
+struct nmreq_vale_detach {
+	uint32_t port_index;
+	uint32_t pad1;
+};
+
+/* Without a name, from these numbers on; ENOENT is the end. Switches that the program itself runs. */
+struct nmreq_vale_list {
+	uint16_t nr_bridge_idx;
+	uint16_t pad1;
+	uint32_t nr_port_idx;
+};
+
+/* A persistent port: its name is a port of the switch that it is attached to. */
+struct nmreq_vale_newif {
+	uint32_t nr_tx_slots;
+	uint32_t nr_rx_slots;
+	uint16_t nr_tx_rings;
+	uint16_t nr_rx_rings;
+	uint16_t nr_mem_id;
+	uint16_t pad1;
+};
+
+struct nmreq_vale_polling {
+	uint32_t nr_mode;
+	uint32_t nr_first_cpu_id;
+	uint32_t nr_num_polling_cpus; /* 1 */
+	uint32_t pad1;
+};
+
+#define NETMAP_POLLING_MODE_SINGLE_CPU 1
+#define NETMAP_POLLING_MODE_MULTI_CPU 2
+
+/* virtio-net's header before each frame: 0, 10 or 12 bytes, on ports of switches. */
 struct nmreq_port_hdr {
 	uint32_t nr_hdr_len;
 	uint32_t pad1;
+};
+
+/* Where the memory has what; linerate's interfaces and rings are pages of one area. */
+struct nmreq_pools_info {
+	uint64_t nr_memsize;
+	uint16_t nr_mem_id;
+	uint16_t pad1[3];
+	uint64_t nr_if_pool_offset;
+	uint32_t nr_if_pool_objtotal;
+	uint32_t nr_if_pool_objsize;
+	uint64_t nr_ring_pool_offset;
+	uint32_t nr_ring_pool_objtotal;
+	uint32_t nr_ring_pool_objsize;
+	uint64_t nr_buf_pool_offset;
+	uint32_t nr_buf_pool_objtotal;
+	uint32_t nr_buf_pool_objsize;
 };
 
 /* The older request, of NIOCREGIF and NIOCGINFO. */

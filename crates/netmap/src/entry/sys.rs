@@ -10,7 +10,7 @@ use crate::facts::MEMORY;
 use crate::members::Member;
 use crate::select::{self, Sets};
 use crate::sys::{process, real};
-use crate::{control, epoll, file, port, table, tx, wait};
+use crate::{control, epoll, file, port, table, tx, vale, wait};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
 use std::os::fd::AsRawFd;
@@ -34,6 +34,7 @@ static END: extern "C" fn() = end;
 extern "C" fn end() {
     file::drain(&file::all_tx());
     tx::tell_dropped();
+    vale::tell_attached();
 }
 
 fn fail(errno: c_int) -> c_int {

@@ -95,6 +95,30 @@ impl Blocked {
     }
 }
 
+/// Makes what has threads of its own, which shall get none of the program's signals.
+pub(crate) fn quietly<T>(make: impl FnOnce() -> T) -> T {
+    let _blocked = Blocked::all();
+    make()
+}
+
+/// Has this thread run on these processors alone, or on all that there are if none is named; EINVAL if there are no such.
+pub(crate) fn run_on(cpus: &[u32]) -> Result<(), libc::c_int> {
+    // SAFETY: a set of bits, valid when all are 0.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let most = libc::CPU_SETSIZE.unsigned_abs();
+    let all = if cpus.is_empty() { (0..most).collect() } else { cpus.to_vec() };
+    for cpu in all {
+        if cpu >= most {
+            return Err(libc::EINVAL);
+        }
+        // SAFETY: the bit is inside the set, as was checked.
+        unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+    }
+    // SAFETY: the set is ours, of the size that is told; 0 is the calling thread.
+    let done = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) };
+    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)) }
+}
+
 impl Drop for Blocked {
     fn drop(&mut self) {
         // SAFETY: the set that was in force before.

@@ -41,6 +41,16 @@ __attribute__((unused)) static void take(int fd, struct netmap_ring *ring, char 
 	ring->head = ring->cur = nm_ring_next(ring, ring->head);
 }
 
+/* A request by NIOCCTRL; errno, or 0. */
+__attribute__((unused)) static int ask(int fd, uint16_t type, uint16_t version, const char *name, void *body, void *options)
+{
+	struct nmreq_header header = { .nr_version = version, .nr_reqtype = type };
+	strncpy(header.nr_name, name, sizeof header.nr_name - 1);
+	header.nr_body = (uintptr_t)body;
+	header.nr_options = (uintptr_t)options;
+	return ioctl(fd, NIOCCTRL, &header) < 0 ? errno : 0;
+}
+
 /* Sends what is committed. On a cable, slots come back when the far end has released them. */
 __attribute__((unused)) static void push(int fd)
 {

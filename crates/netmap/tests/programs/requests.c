@@ -2,15 +2,6 @@
 #define _GNU_SOURCE
 #include "common.h"
 
-static int control(int fd, uint16_t type, uint16_t version, const char *name, void *body, void *options)
-{
-	struct nmreq_header header = { .nr_version = version, .nr_reqtype = type };
-	strncpy(header.nr_name, name, sizeof header.nr_name - 1);
-	header.nr_body = (uintptr_t)body;
-	header.nr_options = (uintptr_t)options;
-	return ioctl(fd, NIOCCTRL, &header) < 0 ? errno : 0;
-}
-
 int main(void)
 {
 	int fd = open("/dev/netmap", O_RDWR | O_CLOEXEC), other = openat(AT_FDCWD, "/dev/netmap", O_RDWR);
@@ -24,40 +15,64 @@ int main(void)
 	CHECK(ioctl(fd, NIOCREGIF, (void *)8) == -1 && errno == EFAULT);
 
 	struct nmreq_register reg = { .nr_mode = NR_REG_ALL_NIC };
-	CHECK(control(fd, NETMAP_REQ_REGISTER, 13, "null:", &reg, NULL) == EINVAL);
-	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "null:", NULL, NULL) == EFAULT);
-	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "", &reg, NULL) == EINVAL);
-	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "nosuchif0", &reg, NULL) == ENXIO);
-	CHECK(control(fd, NETMAP_REQ_REGISTER, 14, "null:,color=red", &reg, NULL) == EINVAL);
-	for (uint16_t type = 0; type < 20; type++)
-		if (type != 1 && type != 2 && type != 6 && type != 7)
-			CHECK(control(fd, type, 14, "null:", &reg, NULL) == (type == 0 || type > 15 ? EINVAL : EOPNOTSUPP));
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 13, "null:", &reg, NULL) == EINVAL);
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 14, "null:", NULL, NULL) == EINVAL);
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 14, "null:", (void *)8, NULL) == EFAULT);
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 14, "", &reg, NULL) == EINVAL);
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 14, "nosuchif0", &reg, NULL) == ENXIO);
+	CHECK(ask(fd, NETMAP_REQ_REGISTER, 14, "null:,color=red", &reg, NULL) == EINVAL);
+	/* A body that is wanted and missing, or there and not wanted, is an error, whatever is asked for. */
+	for (uint16_t type = 0; type < 20; type++) {
+		int none = type == 0 || type == 9 || type > 13;
+		CHECK(ask(fd, type, 14, "null:", none ? &reg : NULL, NULL) == EINVAL);
+		if (type == 0 || type > 15)
+			CHECK(ask(fd, type, 14, "null:", NULL, NULL) == EINVAL);
+		if (type >= 13 && type <= 15)
+			CHECK(ask(fd, type, 14, "null:", none ? NULL : &reg, NULL) == EOPNOTSUPP);
+	}
+	/* Modes that are none, of a pipe (part of the name today), of a ring or a host that is not there, of no memory. */
 	for (uint32_t mode = 0; mode < 12; mode++) {
 		struct nmreq_register strange = { .nr_mode = mode, .nr_ringid = 1 };
 		if (mode != NR_REG_ALL_NIC)
-			CHECK(control(fd, 1, 14, "null:", &strange, NULL) ==
-			      (mode == 0 || mode > 8 || mode == NR_REG_ONE_NIC ? EINVAL : EOPNOTSUPP));
+			CHECK(ask(fd, 1, 14, "null:", &strange, NULL) == EINVAL);
 	}
-	struct nmreq_option option = { .nro_reqtype = 1 }, loop = { .nro_next = (uintptr_t)&loop };
-	CHECK(control(fd, 1, 14, "null:", &reg, &option) == EOPNOTSUPP && option.nro_status == EOPNOTSUPP);
-	CHECK(control(fd, 1, 14, "null:", &reg, &loop) == EMSGSIZE);
+	/* Options: each is told of; one that comes twice, or a list without end, is an error of its own. */
+	struct nmreq_option second = { .nro_reqtype = 1234 }, option = { .nro_reqtype = 1, .nro_next = (uintptr_t)&second };
+	CHECK(ask(fd, 1, 14, "null:", &reg, &option) == EOPNOTSUPP);
+	CHECK(option.nro_status == EOPNOTSUPP && second.nro_status == EOPNOTSUPP && option.nro_next == (uintptr_t)&second);
+	option.nro_reqtype = second.nro_reqtype = 5;
+	CHECK(ask(fd, 1, 14, "null:", &reg, &option) == EINVAL && option.nro_status == EINVAL && second.nro_status == EINVAL);
+	struct nmreq_option loop = { .nro_reqtype = 6, .nro_next = (uintptr_t)&loop }, none = { .nro_next = 0 };
+	CHECK(ask(fd, 1, 14, "null:", &reg, &loop) == EMSGSIZE);
+	loop.nro_reqtype = 3;
+	CHECK(ask(fd, 1, 14, "null:", &reg, &loop) == EINVAL && loop.nro_status == EINVAL);
+	CHECK(ask(fd, 1, 14, "null:", &reg, &none) == EINVAL && none.nro_status == EINVAL);
+	CHECK(ask(fd, 1, 14, "null:", &reg, (void *)8) == EFAULT);
+	option = (struct nmreq_option){ .nro_reqtype = 2, .nro_size = UINT64_MAX };
+	CHECK(ask(fd, 1, 14, "null:", &reg, &option) == EMSGSIZE);
 	struct nmreq_port_hdr virtio = { .nr_hdr_len = 12 };
-	CHECK(control(fd, NETMAP_REQ_PORT_HDR_SET, 14, "null:", &virtio, NULL) == EOPNOTSUPP);
-	CHECK(control(fd, NETMAP_REQ_PORT_HDR_GET, 14, "null:", &virtio, NULL) == 0 && virtio.nr_hdr_len == 0);
+	CHECK(ask(fd, NETMAP_REQ_PORT_HDR_SET, 14, "null:", &virtio, NULL) == ENXIO);
+	CHECK(ask(fd, NETMAP_REQ_PORT_HDR_GET, 14, "null:", &virtio, NULL) == 0 && virtio.nr_hdr_len == 0);
 
 	struct nmreq_port_info_get info = { .nr_memsize = 0 };
-	CHECK(control(fd, NETMAP_REQ_PORT_INFO_GET, 15, "null:,slots=128", &info, NULL) == 0);
+	CHECK(ask(fd, NETMAP_REQ_PORT_INFO_GET, 15, "null:,slots=128", &info, NULL) == 0);
 	CHECK(info.nr_tx_slots == 128 && info.nr_rx_slots == 128 && info.nr_tx_rings == 1 && info.nr_mem_id == 1);
+	struct nmreq_pools_info pools = { .nr_mem_id = 0 };
+	CHECK(ask(fd, NETMAP_REQ_POOLS_INFO_GET, 14, "", &pools, NULL) == ENXIO);
+	CHECK(ask(fd, NETMAP_REQ_POOLS_INFO_GET, 14, "null:", &pools, NULL) == 0 && pools.nr_mem_id == 1);
+	CHECK(pools.nr_buf_pool_offset + (uint64_t)pools.nr_buf_pool_objtotal * pools.nr_buf_pool_objsize == pools.nr_memsize);
+	pools.nr_mem_id = 7;
+	CHECK(ask(fd, NETMAP_REQ_POOLS_INFO_GET, 14, "null:", &pools, NULL) == EINVAL);
 
 	/* Extra buffers are a list; exclusive rings are one file's; a file registers once. */
 	struct nmreq_register monitor = { .nr_mode = NR_REG_ALL_NIC, .nr_flags = 0x100 };
-	CHECK(control(fd, 1, 14, "null:", &monitor, NULL) == EOPNOTSUPP);
+	CHECK(ask(fd, 1, 14, "null:", &monitor, NULL) == EINVAL);
 	reg.nr_extra_bufs = 3;
 	/* 0x1000 is NETMAP_NO_TX_POLL of the older interface, which pkt-gen sets here, and netmap ignores. */
 	reg.nr_flags = NR_EXCLUSIVE | 0x1000;
-	CHECK(control(fd, 1, 14, "null:", &reg, NULL) == 0 && reg.nr_extra_bufs == 3 && reg.nr_tx_slots == 1024);
-	CHECK(control(fd, 1, 14, "null:", &reg, NULL) == EBUSY);
-	CHECK(control(other, 1, 14, "null:", &reg, NULL) == EBUSY);
+	CHECK(ask(fd, 1, 14, "null:", &reg, NULL) == 0 && reg.nr_extra_bufs == 3 && reg.nr_tx_slots == 1024);
+	CHECK(ask(fd, 1, 14, "null:", &reg, NULL) == EBUSY);
+	CHECK(ask(other, 1, 14, "null:", &reg, NULL) == EBUSY);
 	char *memory = mmap(NULL, reg.nr_memsize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(memory != MAP_FAILED);
 	/* Nothing lies beyond it: a mapping of that would end the program at its first access. */
@@ -71,10 +86,17 @@ int main(void)
 	CHECK(n == 3 && !strcmp(nifp->ni_name, "null:") && ring->nr_buf_size == 2048 && ring->num_slots == 1024);
 	CHECK(close(fd) == 0);
 
-	struct nmreq old = { .nr_version = 14, .nr_name = "null:,slots=64" };
+	/* Of the older requests' versions only the first ones are too old; a pipe is a number there. */
+	struct nmreq old = { .nr_version = 13, .nr_name = "null:,slots=64" };
+	CHECK(ioctl(other, NIOCGINFO, &old) == -1 && errno == EINVAL && old.nr_version == 14);
+	old.nr_version = 77;
 	CHECK(ioctl(other, NIOCGINFO, &old) == 0 && old.nr_rx_slots == 64 && old.nr_memsize == reg.nr_memsize);
-	old.nr_cmd = 1;
+	old.nr_cmd = 3;
 	CHECK(ioctl(other, NIOCREGIF, &old) == -1 && errno == EOPNOTSUPP);
+	struct nmreq pipe_end = { .nr_version = 14, .nr_name = "old", .nr_ringid = 7, .nr_flags = NR_REG_PIPE_SLAVE };
+	int slave = open("/dev/netmap", O_RDWR);
+	CHECK(ioctl(slave, NIOCREGIF, &pipe_end) == 0 && !strcmp(NETMAP_IF(memory, pipe_end.nr_offset)->ni_name, "old}7"));
+	CHECK(close(slave) == 0);
 	old.nr_cmd = 0;
 	CHECK(ioctl(other, NIOCREGIF, &old) == 0);
 	CHECK(NETMAP_IF(memory, old.nr_offset)->ni_tx_rings == 1);
