@@ -3,13 +3,11 @@
 use crate::facts::{API, BODIES, BUF_BYTES, BUFS, MEMORY, PAGE, REQUESTS, RINGS, ioctl, request};
 use crate::file::File;
 use crate::legacy;
-use crate::name::of_switch;
-use crate::port::{Port, state};
+use crate::port::Port;
 use crate::register::{Wanted, mem_id, refuse_memory};
 use crate::request::{Answer, Struct, refuse_options, unserved};
 use crate::sys::say::say;
 use crate::vale;
-use crate::vnet::LENGTHS;
 use crate::wait::FOREIGN;
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
@@ -105,10 +103,10 @@ fn control(file: &File, argument: u64) -> Answer {
             header.write()?;
             body.write()
         }
-        request::PORT_HDR_SET => set_header(&name, Struct::<8>::read(body)?.u32(0)),
+        request::PORT_HDR_SET => vale::set_header(&name, Struct::<8>::read(body)?.u32(0)),
         request::PORT_HDR_GET => {
             let mut body = Struct::<8>::read(body)?;
-            body.set_u32(0, header_of(&name)?);
+            body.set_u32(0, vale::header_of(&name)?);
             body.write()
         }
         request::VALE_NEWIF => {
@@ -139,25 +137,6 @@ fn sizes<const N: usize>(body: &mut Struct<N>, at: usize, port: &Port) {
     body.set_u32(at + 4, port.slots[1]);
     port.counts().into_iter().enumerate().for_each(|(i, rings)| body.set_u16(at + 8 + 2 * i, rings));
     body.set_u16(at + 16, mem_id());
-}
-
-/// PORT_HDR_SET: virtio-net's header before each frame of a port of a switch; ENXIO if it is none, or not open here.
-pub(crate) fn set_header(name: &str, bytes: u32) -> Answer {
-    if !LENGTHS.contains(&bytes) {
-        return Err(libc::EINVAL);
-    }
-    let port = state()?.known(name).filter(|_| of_switch(name).is_some()).ok_or(libc::ENXIO)?;
-    port.set_header(bytes as usize);
-    Ok(())
-}
-
-/// PORT_HDR_GET: bytes of the header; of a port of a switch that is not open here ENXIO.
-pub(crate) fn header_of(name: &str) -> Result<u32, c_int> {
-    match state()?.known(name) {
-        Some(port) => Ok(u32::try_from(port.header()).unwrap_or(0)),
-        None if of_switch(name).is_some() => Err(libc::ENXIO),
-        None => Ok(0),
-    }
 }
 
 /// POOLS_INFO_GET: the memory of a port. Interfaces and rings are made of pages of one area, which is told for both.

@@ -1,13 +1,13 @@
 //! An open file of `/dev/netmap`: nothing at first, then registered on rings of a port.
 
 use crate::facts::{BUF, register};
-use crate::port::{Port, Side, State, lock, state};
+use crate::port::{Port, Side, State, state};
+use crate::sleep::add_sleep;
+use crate::sys::process::lock;
 use crate::sys::real;
-use linerate_port::{Interest, Sleep};
 use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
 use std::ffi::c_int;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -79,8 +79,6 @@ pub(crate) struct Bound {
 
 /// Offset of the first extra buffer's number in `struct netmap_if`.
 const BUFS_HEAD: usize = 32;
-/// Time after which a thread looks again at a queue that cannot wake it, or that another thread sleeps on.
-const BLIND: Duration = Duration::from_micros(100);
 const SHARED: Duration = Duration::from_millis(10);
 
 /// Longest time that the end of a descriptor, or of the program, waits for frames to leave.
@@ -122,23 +120,6 @@ fn sleep_on(side: &mut impl Side, set: &mut Vec<libc::pollfd>, until: &mut Optio
         *until = [*until, Some(Instant::now() + SHARED)].into_iter().flatten().min();
     }
     true
-}
-
-/// Adds what ends a sleep to a set of descriptors and a time.
-pub(crate) fn add_sleep(sleep: &Sleep<'_>, set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>) {
-    let mut times = [*until, sleep.until, None];
-    match sleep.on {
-        Some((fd, interest)) => {
-            let events = match interest {
-                Interest::Readable => libc::POLLIN,
-                Interest::Writable => libc::POLLOUT,
-            };
-            set.push(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 });
-        }
-        None if sleep.until.is_none() => times[2] = Some(Instant::now() + BLIND),
-        None => {}
-    }
-    *until = times.into_iter().flatten().min();
 }
 
 /// All transmit rings of the process.

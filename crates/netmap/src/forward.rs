@@ -1,12 +1,13 @@
 //! A thread that forwards frames between ports, until all have gone: a switch that this process runs, for all programs of the
 //! user, or the way from a port to a switch that another process runs.
 
-use crate::file::add_sleep;
+use crate::sleep::add_sleep;
 use crate::sys::process::{quietly, run_on};
 use crate::sys::real;
 use linerate_port::Sleeper;
 use linerate_port::switch::{Listener, Switch};
 use linerate_ring::Bell;
+use linerate_text::saturating_ns;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -79,7 +80,7 @@ impl Turn {
                 job(self);
                 worked = true;
             }
-            worked |= self.switch.poll(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            worked |= self.switch.poll(saturating_ns(begun.elapsed()));
             if looked.elapsed() > LOOK {
                 looked = Instant::now();
                 if !self.ports().is_empty() {

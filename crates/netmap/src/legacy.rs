@@ -6,7 +6,7 @@ use crate::port::Port;
 use crate::register::{Wanted, mem_id, refuse_memory};
 use crate::request::{Answer, Struct, unserved};
 use crate::sys::say::say;
-use crate::{control, vale};
+use crate::vale;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -54,8 +54,8 @@ fn command(registers: bool, request: &mut Struct<60>, name: &str) -> Answer {
         old::DETACH if registers => {
             vale::detach(name)?;
         }
-        old::HDR_SET if registers => control::set_header(name, argument.into())?,
-        old::HDR_GET if registers => request.set_u16(44, short(control::header_of(name)? as usize)),
+        old::HDR_SET if registers => vale::set_header(name, argument.into())?,
+        old::HDR_GET if registers => request.set_u16(44, short(vale::header_of(name)? as usize)),
         old::NEWIF if registers => {
             let (slots, rings) = (request.u32(28).max(request.u32(32)), request.u16(36).max(request.u16(38)));
             let (slots, rings) = vale::create(name, slots, rings)?;

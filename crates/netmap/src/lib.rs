@@ -4,7 +4,7 @@
 //! A call's way: `entry/sys.rs` has the C entry points and passes on what is not netmap's; `table.rs` tells netmap's
 //! descriptors from others; `control.rs` (and `legacy.rs`, the older ones) reads requests, `register.rs` finds the rings that are
 //! meant and `file.rs` has them; `wait.rs` is poll and its relatives, `epoll.rs` epoll.
-//! `vale.rs` has what is asked of switches, which threads run (`forward.rs`); `monitor.rs` copies for monitors.
+//! `vale.rs` has what is asked of switches (`switches.rs`), which threads run (`forward.rs`); `monitor.rs` copies for monitors.
 //! `port.rs` joins one of linerate's ports to netmap's rings (`ring.rs`, `tx.rs`, `rx.rs`), which lie in the memory that the
 //! program maps (`pool.rs` over `sys/memory.rs`).
 //!
@@ -36,6 +36,8 @@ mod request;
 mod ring;
 mod rx;
 mod select;
+mod sleep;
+mod switches;
 mod sys;
 mod table;
 mod tx;

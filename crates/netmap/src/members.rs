@@ -4,8 +4,8 @@
 //! Orderings: `end` stores Release into `used`, and `begin` takes it with AcqRel, so a new owner sees that the set is gone. `armed` is
 //! taken by AcqRel, so one of several waits tells an only event; the set itself is behind its lock.
 
-use crate::port::lock;
 use crate::sys::process;
+use crate::sys::process::lock;
 use linerate_ring::Bell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::*};

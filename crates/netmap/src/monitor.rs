@@ -1,9 +1,10 @@
 //! Monitors: copies of the frames that pass the rings of a port of this process. A monitor is the right end of a cable of its own,
 //! into whose left end the monitored rings put what passes them; what it has no room for is dropped, as with netmap.
 
-use crate::port::lock;
+use crate::sys::process::lock;
 use linerate_port::{Port, TxQueue, open_all};
 use linerate_ring::flags::MOREFRAG;
+use linerate_text::cut;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -53,7 +54,7 @@ impl Taps {
 fn copy(frame: &[u8], place: &Place, flag: u16) -> bool {
     let mut queue = lock(place);
     let pieces = frame.chunks(queue.ring.usable());
-    let n = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+    let n = cut(pieces.len(), u32::MAX);
     if queue.ring.free() < n {
         queue.sync();
     }

@@ -6,25 +6,25 @@ use crate::name;
 use crate::pool::Pool;
 use crate::ring::{Broken, Ring};
 use crate::rx::Rx;
+use crate::switches::Switches;
 use crate::sys::memory::Memory;
-use crate::sys::process::{PerProcess, quietly};
+use crate::sys::process::{PerProcess, lock, quietly};
 use crate::sys::say::{Once, say};
 use crate::tx::Tx;
-use crate::vale::{self, Vale};
 use linerate_port::{Cause, Link, OpenError, Sleeper};
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
 
 /// All that the library has in this process.
 pub(crate) struct State {
     pub(crate) memory: Memory,
     pub(crate) pool: Mutex<Pool>,
     ports: Mutex<HashMap<String, Weak<Port>>>,
-    pub(crate) vale: Mutex<Vale>,
+    pub(crate) switches: Mutex<Switches>,
 }
 
 impl State {
@@ -44,7 +44,7 @@ static STATE: PerProcess<State> = PerProcess::new();
 pub(crate) fn state() -> Result<&'static State, c_int> {
     STATE.get(|| match Memory::new() {
         Ok(memory) => {
-            Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default(), vale: Mutex::default() })
+            Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default(), switches: Mutex::default() })
         }
         Err(e) => {
             say(format_args!("{} MiB of sparse memory cannot be had: {e}", MEMORY >> 20));
@@ -62,11 +62,6 @@ pub(crate) fn known_state() -> Option<&'static State> {
 pub(crate) fn ports() -> Vec<Arc<Port>> {
     let ports = STATE.known().and_then(|state| state.ports.try_lock().ok());
     ports.map_or_else(Vec::new, |ports| ports.values().filter_map(Weak::upgrade).collect())
-}
-
-/// Locks. A panic ends the process, so what a lock guards is whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Users of one ring.
@@ -117,7 +112,8 @@ impl Port {
             return Ok(port);
         }
         let table = name::table();
-        let means = vale::persistent(state, name)?.map_or_else(|| name::ports(name, &table), |port| vec![port]);
+        let means =
+            lock(&state.switches).persistent(name)?.map_or_else(|| name::ports(name, &table), |port| vec![port]);
         let mut all = vec![opened(name, &means, Some(state))?];
         if let Some(host) = name::host(name, &table) {
             all.push(opened(&format!("{name}^"), &[host], Some(state))?);
@@ -338,7 +334,7 @@ pub(crate) fn opened(name: &str, ports: &[String], runs: Option<&State>) -> Resu
         let missing = opened.as_ref().is_err_and(|error| error.cause == Cause::Missing);
         let switch = port.strip_prefix("vale:").and_then(|rest| rest.split_once(':'));
         if let (true, Some(state), Some((switch, _))) = (missing, runs, switch) {
-            lock(&state.vale).run(switch)?;
+            lock(&state.switches).run(switch)?;
             opened = quietly(|| linerate_port::open(port));
         }
         match opened {

@@ -1,4 +1,4 @@
-//! Requests about VALE switches: which of them this process runs, what it has attached to switches, and its persistent ports.
+//! Requests about VALE switches and their ports.
 //!
 //! netmap makes a switch when its first port is opened. So the first program that opens a port of a switch that nobody runs
 //! (`linerate switch`) runs it, for all programs of the user, until its last port has gone or the program ends. What a program
@@ -7,43 +7,17 @@
 use crate::facts::{ALL_NIC, NIC_SW, short};
 use crate::forward::{Forwarder, NO_PORT};
 use crate::name;
-use crate::port::{State, known_state, lock, opened, state};
+use crate::port::{known_state, opened, state};
 use crate::register::no_host;
-use crate::sys::process::quietly;
-use crate::sys::say::{Once, say};
-use linerate_port::Cause;
-use linerate_port::switch::{Listener, Policy};
-use std::collections::BTreeMap;
+use crate::request::Answer;
+use crate::switches::{Attached, Interface};
+use crate::sys::process::lock;
+use crate::sys::say::say;
+use crate::vnet::LENGTHS;
+use linerate_port::switch::Policy;
+use linerate_text::cut;
 use std::ffi::c_int;
 use std::path::Path;
-use std::sync::Arc;
-
-/// Switches, attachments and persistent ports of the process.
-#[derive(Default)]
-pub(crate) struct Vale {
-    /// The switches that it runs, in the order in which LIST tells them; an ended one keeps its place.
-    switches: Vec<(String, Arc<Forwarder>)>,
-    attached: Vec<Attached>,
-    /// Persistent ports by name.
-    interfaces: BTreeMap<String, Interface>,
-}
-
-struct Attached {
-    switch: String,
-    port: String,
-    /// Names of its ports at the switch: itself, and its host.
-    names: Vec<String>,
-    forwarder: Arc<Forwarder>,
-    /// Processor that polls it.
-    polled: Option<u32>,
-}
-
-struct Interface {
-    slots: u32,
-    rings: u16,
-    /// Switch that it is attached to.
-    switch: Option<String>,
-}
 
 /// Most rings and slots of a port of a switch.
 const MOST_RINGS: u16 = 16;
@@ -52,40 +26,9 @@ const SLOTS: std::ops::RangeInclusive<u32> = 64..=4096;
 pub(crate) const SINGLE_CPU: u32 = 1;
 pub(crate) const MULTI_CPU: u32 = 2;
 
-static UNATTACHED: Once = Once::new();
-
 /// Switch and port of a name; EINVAL for one that names no port of a switch.
 fn parts(name: &str) -> Result<(String, String), c_int> {
     name::of_switch(name).map(|(switch, port)| (switch.into(), port.into())).ok_or(libc::EINVAL)
-}
-
-impl Vale {
-    fn find(&self, switch: &str, port: &str) -> Option<usize> {
-        self.attached.iter().position(|one| one.switch == switch && one.port == port)
-    }
-
-    /// The switch of this name, run by this process from now on if nobody runs it; None if another process does.
-    pub(crate) fn run(&mut self, switch: &str) -> Result<Option<Arc<Forwarder>>, c_int> {
-        let vale = self;
-        let known = vale.switches.iter().position(|(name, _)| name == switch);
-        if let Some(running) = known.map(|at| &vale.switches[at].1).filter(|one| !one.has_ended()) {
-            return Ok(Some(running.clone()));
-        }
-        let door = match quietly(|| Listener::open(switch, None)) {
-            Ok(door) => door,
-            Err(error) if error.cause == Cause::Busy => return Ok(None),
-            Err(error) => {
-                say(format_args!("{error}"));
-                return Err(libc::EIO);
-            }
-        };
-        let forwarder = Forwarder::start(Some(door)).map_err(|e| e.raw_os_error().unwrap_or(libc::ENOMEM))?;
-        match known {
-            Some(at) => vale.switches[at].1 = forwarder.clone(),
-            None => vale.switches.push((switch.into(), forwarder.clone())),
-        }
-        Ok(Some(forwarder))
-    }
 }
 
 /// VALE_ATTACH: attaches a port to a switch, and its host with it (NIC_SW); the number of the port there.
@@ -95,7 +38,7 @@ pub(crate) fn attach(name: &str, mode: u32) -> Result<u32, c_int> {
         return Err(libc::EINVAL);
     }
     let open = state.is_open(&port);
-    let vale = &mut *lock(&state.vale);
+    let vale = &mut *lock(&state.switches);
     if open || vale.attached.iter().any(|one| one.port == port) {
         return Err(libc::EBUSY);
     }
@@ -145,7 +88,7 @@ pub(crate) fn attach(name: &str, mode: u32) -> Result<u32, c_int> {
 pub(crate) fn detach(name: &str) -> Result<u32, c_int> {
     let ((switch, port), state) = (parts(name)?, state()?);
     let open = state.is_open(&port);
-    let vale = &mut *lock(&state.vale);
+    let vale = &mut *lock(&state.switches);
     if let Some(interface) = vale.interfaces.get_mut(&port).filter(|one| one.switch.as_ref() == Some(&switch)) {
         if open {
             return Err(libc::EBUSY);
@@ -158,18 +101,14 @@ pub(crate) fn detach(name: &str) -> Result<u32, c_int> {
         return Err(libc::EBUSY);
     }
     let Attached { names, forwarder, .. } = vale.attached.remove(at);
-    let gone = forwarder.ask(move |turn| {
-        let at = turn.port(&names[0]);
-        turn.remove(&names);
-        at
-    });
+    let gone = forwarder.ask(move |turn| (turn.port(&names[0]), turn.remove(&names)).0);
     gone.ok_or(libc::ENXIO)
 }
 
 /// VALE_LIST: with a name, the numbers of its switch, which this process runs, and of its port there; without one, the first
 /// port from a switch and a port of it on. Name and numbers; ENOENT if there is none.
 pub(crate) fn list(name: &str, from: u16, mut port: u32) -> Result<(String, u16, u32), c_int> {
-    let vale = lock(&state()?.vale);
+    let vale = lock(&state()?.switches);
     if !name.is_empty() {
         let (switch, port) = parts(name)?;
         let at = vale.switches.iter().position(|(name, one)| *name == switch && !one.has_ended());
@@ -193,7 +132,7 @@ pub(crate) fn list(name: &str, from: u16, mut port: u32) -> Result<(String, u16,
 pub(crate) fn poll(name: &str, on: bool, asked: [u32; 3]) -> Result<(), c_int> {
     let [mode, first, cpus] = asked;
     let (switch, port) = parts(name)?;
-    let vale = &mut *lock(&state()?.vale);
+    let vale = &mut *lock(&state()?.switches);
     let at = vale.find(&switch, &port).ok_or(libc::ENXIO)?;
     let Attached { forwarder, polled, .. } = &mut vale.attached[at];
     // As netmap: EFAULT if it is polled already, or not.
@@ -203,7 +142,7 @@ pub(crate) fn poll(name: &str, on: bool, asked: [u32; 3]) -> Result<(), c_int> {
     let cpu = match *polled {
         Some(cpu) => cpu,
         None => {
-            let all = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
+            let all = std::thread::available_parallelism().map_or(1, |n| cut(n.get(), u32::MAX));
             if cpus == 0 || cpus >= all || ![SINGLE_CPU, MULTI_CPU].contains(&mode) || mode == SINGLE_CPU && cpus > 1 {
                 return Err(libc::EINVAL);
             }
@@ -225,7 +164,7 @@ pub(crate) fn create(name: &str, slots: u32, rings: u16) -> Result<(u32, u16), c
     if name.is_empty() || name::of_switch(name).is_some() || name.contains([',', '{', '}']) {
         return Err(libc::EINVAL);
     }
-    let vale = &mut *lock(&state.vale);
+    let vale = &mut *lock(&state.switches);
     if vale.interfaces.contains_key(name) || Path::new("/sys/class/net").join(name).exists() {
         return Err(libc::EEXIST);
     }
@@ -239,30 +178,36 @@ pub(crate) fn create(name: &str, slots: u32, rings: u16) -> Result<(u32, u16), c
 pub(crate) fn destroy(name: &str) -> Result<(), c_int> {
     let state = state()?;
     let open = state.is_open(name);
-    let vale = &mut *lock(&state.vale);
-    let interface = vale.interfaces.get(name).ok_or(libc::ENXIO)?;
-    if interface.switch.is_some() || open {
-        return Err(libc::EBUSY);
+    let vale = &mut *lock(&state.switches);
+    match vale.interfaces.get(name).ok_or(libc::ENXIO)?.switch {
+        None if !open => vale.interfaces.remove(name).map(drop).ok_or(libc::ENXIO),
+        _ => Err(libc::EBUSY),
     }
-    vale.interfaces.remove(name);
+}
+
+/// PORT_HDR_SET: virtio-net's header before each frame of a port of a switch; ENXIO if it is none, or not open here.
+pub(crate) fn set_header(name: &str, bytes: u32) -> Answer {
+    if !LENGTHS.contains(&bytes) {
+        return Err(libc::EINVAL);
+    }
+    let port = state()?.known(name).filter(|_| name::of_switch(name).is_some()).ok_or(libc::ENXIO)?;
+    port.set_header(bytes as usize);
     Ok(())
 }
 
-/// The port that a persistent port is; None for a name of none. ENXIO, and a line, while it is attached to no switch.
-pub(crate) fn persistent(state: &State, name: &str) -> Result<Option<String>, c_int> {
-    let vale = lock(&state.vale);
-    let Some(Interface { slots, rings, switch }) = vale.interfaces.get(name) else { return Ok(None) };
-    let Some(switch) = switch else {
-        UNATTACHED.say(format_args!("{name} is attached to no switch; attach it first (VALE_ATTACH)"));
-        return Err(libc::ENXIO);
-    };
-    Ok(Some(format!("vale:{switch}:{name},slots={slots},queues={rings}")))
+/// PORT_HDR_GET: bytes of the header; of a port of a switch that is not open here ENXIO.
+pub(crate) fn header_of(name: &str) -> Result<u32, c_int> {
+    match state()?.known(name) {
+        Some(port) => Ok(u32::try_from(port.header()).unwrap_or(0)),
+        None if name::of_switch(name).is_some() => Err(libc::ENXIO),
+        None => Ok(0),
+    }
 }
 
 /// Says at the program's end what ends with it.
 pub(crate) fn tell_attached() {
     let Some(state) = known_state() else { return };
-    let Ok(vale) = state.vale.try_lock() else { return };
+    let Ok(vale) = state.switches.try_lock() else { return };
     for one in &vale.attached {
         say(format_args!(
             "{} is attached to switch {} no longer: the program that attached it ends",

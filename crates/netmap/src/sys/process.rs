@@ -2,6 +2,7 @@
 //! parent held.
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of forks between the program's start and this process.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -124,4 +125,9 @@ impl Drop for Blocked {
         // SAFETY: the set that was in force before.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, std::ptr::null_mut()) };
     }
+}
+
+/// Locks. A panic ends the process, so what a lock guards is whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
