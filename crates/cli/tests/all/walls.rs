@@ -19,7 +19,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("linerate-host", &["text"]),
     ("linerate-offload", &["wire", "sum", "ring"]),
     ("linerate-port", &["text", "host", "wire", "sum", "ring", "offload"]),
-    ("linerate-netmap", &["ring", "port"]),
+    ("linerate-netmap", &["text", "ring", "port"]),
     ("linerate-nic", &["text", "wire", "sum", "ring", "offload", "port"]),
     ("linerate-stack", &["text", "wire", "sum", "ring"]),
     ("linerate-fcoe", &["text", "wire", "sum", "block"]),
