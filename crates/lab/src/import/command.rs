@@ -77,6 +77,20 @@ const PROGRAMS: &[Program] = &[
         silent: &["c", "C", "P", "v", "i", "I", "f", "D", "B", "d", "j", "S", "p"],
         named: &[("H", "host"), ("l", "duration"), ("t", "test"), ("T", "cpu_bind")],
     },
+    Program {
+        names: &["pkt-gen"],
+        // The port is told by the first line.
+        silent: &["i", "v", "w", "T", "X"],
+        named: &[
+            ("f", "mode"),
+            ("l", "frame"),
+            ("n", "count"),
+            ("p", "threads"),
+            ("c", "cpus"),
+            ("b", "burst"),
+            ("R", "rate"),
+        ],
+    },
 ];
 
 /// Words behind which a shell's own begin.
@@ -85,7 +99,7 @@ const SHELL: &[char] = &['|', '>', '<', '&', ';'];
 /// Options of a command by name, and where in the line the program stands; `None` for a line that is no command.
 pub(super) fn options(words: &[&str]) -> Option<(BTreeMap<String, String>, usize)> {
     let (at, program) = words.iter().enumerate().find_map(|(at, word)| {
-        let name = word.rsplit(['/', '\\']).next()?;
+        let name = word.rsplit(['/', '\\', '>']).next()?;
         let name = name.strip_suffix(".exe").unwrap_or(name);
         Some((at, PROGRAMS.iter().find(|program| program.names.contains(&name))?))
     })?;

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use linerate_result::{Latency, LatencyUnit, Number, Parameter, Unit, parameters};
 use serde_json::Value;
 
-use super::found::{Found, Measured};
+use super::found::{Found, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, fio_terse, json, lines, shown};
 
@@ -77,13 +77,19 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             return Err(Wrong { line: Some(line), why });
         }
         before = written(&document).map(|written| (names, written, line));
+        let mut ran = Ran::After;
         for (at, job) in jobs.iter().enumerate() {
             let mut any = false;
+            // Jobs run at once but for those that wait for the ones before them.
+            if job.get("job options").is_some_and(|options| options.get("stonewall").is_some()) {
+                ran = Ran::After;
+            }
             for way in ["read", "write", "trim", "mixed"] {
                 if let Some(mut measured) = direction(&document, job, way, line) {
                     measured.told.also(&told);
                     // Jobs of one name run at once.
                     measured.told.set("place", &at.to_string());
+                    measured.ran = std::mem::replace(&mut ran, Ran::Beside);
                     found.add(measured)?;
                     any = true;
                 }

@@ -4,7 +4,7 @@
 use linerate_result::{Parameter, Unit, parameters};
 
 use super::fio::for_people;
-use super::found::{Found, Line, Measured};
+use super::found::{Found, Line, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
@@ -22,7 +22,7 @@ pub(super) fn looks(text: &str) -> bool {
 /// The values of a terse line: its version, that of fio, the job, …
 pub(super) fn fields(line: &str) -> Option<Vec<&str>> {
     let all: Vec<&str> = line.split(';').map(str::trim).collect();
-    (all.len() > 20 && all[0].parse::<u8>().is_ok() && all[1].starts_with("fio-")).then_some(all)
+    (all.len() > 2 && all[0].parse::<u8>().is_ok() && all[1].starts_with("fio-")).then_some(all)
 }
 
 /// Places of a direction's values behind its first: bytes in KiB, KiB a second, requests a second, milliseconds, and 37 of
@@ -58,6 +58,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             let why = "a job of the name of one before it, which may have run at once; give --output-format=json";
             return Err(line.wrong(why));
         }
+        // Jobs of one call run at once, or one waits for the other: the lines do not tell.
+        let mut ran = if call.is_empty() { Ran::After } else { Ran::Unknown };
         call.push(name.clone());
         let number = |at: usize, what: &str| {
             let value = all.get(at).and_then(|value| units::number(value));
@@ -72,6 +74,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             let mut measured = direction(&name, way, [figure(0)?, figure(1)?, figure(2)?, figure(3)?], line)?;
             measured.told = told.clone();
+            measured.ran = std::mem::replace(&mut ran, if call.len() == 1 { Ran::Beside } else { Ran::Unknown });
             latencies(&mut measured, &all[first + 8..first + 32]);
             let cpu = 5 + ways.len() * DIRECTION;
             for (at, name) in [(cpu, "cpu_user"), (cpu + 1, "cpu_system")] {
@@ -110,14 +113,16 @@ fn direction(name: &str, way: &str, [kib, rate, iops, ms]: [f64; 4], line: Line<
 fn latencies(measured: &mut Measured, values: &[&str]) {
     let mut add = |name: &str, us: f64| measured.further.push((format!("clat_{name}"), (us * 1e3, Unit::Ns)));
     for (at, name) in [(0, "min"), (1, "max"), (2, "mean")] {
-        if let Some(us) = units::number(values[at]) {
+        // Nought is less than the last digit.
+        if let Some(us) = units::number(values[at]).filter(|us| *us > 0.0) {
             add(name, us);
         }
     }
     for value in &values[4..] {
         let Some((share, us)) = value.split_once("%=") else { continue };
         let known = [("50.000000", "p50"), ("90.000000", "p90"), ("99.000000", "p99"), ("99.900000", "p99_9")];
-        if let (Some((_, name)), Some(us)) = (known.iter().find(|(known, _)| *known == share), units::number(us)) {
+        let us = units::number(us).filter(|us| *us > 0.0);
+        if let (Some((_, name)), Some(us)) = (known.iter().find(|(known, _)| *known == share), us) {
             add(name, us);
         }
     }

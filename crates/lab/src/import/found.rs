@@ -3,7 +3,7 @@
 //! Findings are repeats of one test if its program's parameters and all that the log tells beside (`told`) are equal.
 //! A condition that keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use linerate_result::{
     Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, Role, RunResult, Sample, Summary,
@@ -21,16 +21,36 @@ const MOST_PASSED: usize = 16;
 #[derive(Clone, Copy)]
 pub(super) struct Line<'a> {
     pub(super) text: &'a str,
+    /// The line with its blanks, by which columns stand below each other.
+    pub(super) raw: &'a str,
     pub(super) number: usize,
 }
 
-impl Line<'_> {
+impl<'a> Line<'a> {
+    pub(super) fn new(raw: &'a str, number: usize) -> Self {
+        Self { text: raw.trim(), raw, number }
+    }
+
     pub(super) fn wrong(self, why: &str) -> Wrong {
         Wrong { line: Some(self.number), why: format!("{why}: '{}'", shown(self.text, 60)) }
     }
 }
 
 pub(super) type Figure = (f64, Unit);
+
+/// Time of a finding beside those before it, by which the run's time is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Ran {
+    /// After them.
+    #[default]
+    After,
+    /// At once with the last of them.
+    Beside,
+    /// Within their time, or within that of one behind it.
+    Within,
+    /// Not told.
+    Unknown,
+}
 
 /// Value of the parameter `figure` of a test without its total, which is no repeat of one that has it.
 pub(super) const MEAN: &str = "mean of its intervals";
@@ -55,6 +75,7 @@ pub(super) struct Measured {
     /// Unit of the samples of a test without a figure.
     pub(super) unit: Option<Unit>,
     pub(super) seconds: Option<f64>,
+    pub(super) ran: Ran,
     /// Further figures that the log has on the value's repeats: of several passes, each.
     pub(super) further: Vec<(String, Figure)>,
     pub(super) latency: Option<Latency>,
@@ -118,8 +139,17 @@ pub(super) struct Found {
     /// Lines at which tests that name themselves were found.
     once: HashMap<String, usize>,
     samples: usize,
+    /// Time of all tests, seconds, and of those that ran at once with the last one.
+    elapsed: f64,
+    longest: f64,
+    /// True if a test does not tell how long, or beside which other, it ran.
+    untimed: bool,
+    /// Connections that were seen, from either end.
+    connections: HashSet<String>,
     /// Start of the run, if the log tells it.
     pub(super) start: Option<Timestamp>,
+    /// True if the log has dates, whose zone or year is not sure.
+    pub(super) dated: bool,
     /// Mark of the lines that are read, where those of several programs are in one log (`dress`): a condition of their tests.
     pub(super) source: Option<String>,
     /// Results that have no proof in the log, which are not taken while others are.
@@ -154,17 +184,39 @@ impl Found {
         }
     }
 
-    /// Notes a test by the name that its program gave it.
+    /// Notes a test by what tells it from all others: its ends and figures, or the cookie that its program drew.
     ///
     /// # Errors
     /// The test was there before: seen from its other end, or written twice.
-    pub(super) fn once(&mut self, name: String, line: usize) -> Result<(), Wrong> {
-        match self.once.insert(name, line) {
-            Some(before) => Err(Wrong {
-                line: Some(line),
-                why: format!("the test of line {before} again, or its other end: no repeat of it; import each alone"),
-            }),
-            None => Ok(()),
+    pub(super) fn once(&mut self, name: String, cookie: Option<&str>, line: usize) -> Result<(), Wrong> {
+        let Some(before) = self.once.insert(name, line) else { return Ok(()) };
+        let same = cookie.map_or_else(String::new, |cookie| format!(" (cookie {})", shown(cookie, 40)));
+        let why =
+            format!("the test of line {before}{same} again, or its other end: no repeat of it; import each alone");
+        Err(Wrong { line: Some(line), why })
+    }
+
+    /// Notes a connection, `A port 1 connected to B port 2`; true if it was seen before, from whichever end.
+    pub(super) fn connected(&mut self, ends: &str, between: &str) -> bool {
+        let mut both: Vec<&str> = ends.split(between).map(str::trim).collect();
+        both.sort_unstable();
+        !ends.is_empty() && !self.connections.insert(both.join(" "))
+    }
+
+    /// Counts the time of a finding.
+    fn timed(&mut self, seconds: Option<f64>, ran: Ran) {
+        let seconds = seconds.unwrap_or_else(|| {
+            self.untimed = true;
+            0.0
+        });
+        match ran {
+            Ran::After => (self.elapsed, self.longest) = (self.elapsed + seconds, seconds),
+            Ran::Beside => {
+                self.elapsed += (seconds - self.longest).max(0.0);
+                self.longest = self.longest.max(seconds);
+            }
+            Ran::Within => {}
+            Ran::Unknown => self.untimed = true,
         }
     }
 
@@ -182,6 +234,10 @@ impl Found {
         let unit = measured.value.as_ref().map(|(_, unit)| unit.clone());
         if let Some(source) = &self.source {
             measured.parameters.insert("source".to_owned(), source.as_str().into());
+            measured.ran = Ran::Unknown;
+        }
+        if measured.value.is_some() {
+            self.timed(measured.seconds, measured.ran);
         }
         measured.promote();
         let parameters = serde_json::to_string(&measured.parameters).unwrap_or_default();
@@ -327,7 +383,6 @@ impl Found {
         let id = format!("i{:08x}", checksum(text.as_bytes()));
         let mut run = RunResult::new(id, command.to_vec(), self.start.unwrap_or(at));
         run.environment = self.environment;
-        let mut elapsed = 0.0;
         for Made { mut test, unit, further, .. } in self.tests {
             test.summarize(unit.clone().unwrap_or_else(|| Unit::Other("".into())));
             // Samples have the unit of the figure, also of one that is not known.
@@ -345,18 +400,18 @@ impl Found {
                 port.name = shown(&port.name, 200);
                 port.path = format!("{IMPORTED}{name}");
             }
-            elapsed += test.repeats.iter().filter_map(|repeat| repeat.seconds.known()).sum::<f64>();
             run.tests.push(test);
         }
         if self.start.is_none() {
-            run.tests[0].warnings.push(UNDATED.to_owned());
+            run.tests[0].warnings.push(format!("{}{OF_FILE}", if self.dated { VAGUE } else { UNDATED }));
         }
         let more = if self.passed.len() < MOST_PASSED { "" } else { ", as perhaps others behind it" };
         for (at, Wrong { line, why }) in self.passed.iter().enumerate() {
             let more = if at + 1 == self.passed.len() { more } else { "" };
             run.tests[0].warnings.push(shown(&format!("line {} {NOT_TAKEN}{more}: {why}", line.unwrap_or(0)), 300));
         }
-        run.elapsed_s = if elapsed > 0.0 { elapsed.into() } else { Number::UNKNOWN };
+        let known = self.elapsed > 0.0 && !self.untimed;
+        run.elapsed_s = if known { self.elapsed.into() } else { Number::UNKNOWN };
         run.reasons = run.failures().collect();
         run.outcome = if run.reasons.is_empty() { Outcome::Pass } else { Outcome::Failed };
         Some(run)
@@ -372,8 +427,10 @@ fn unknown(unit: Unit) -> Summary {
 /// Part of the warning of a result that was not taken, behind its line.
 pub(super) const NOT_TAKEN: &str = "was not taken";
 
-/// Warning of a run whose log has no time.
-pub(super) const UNDATED: &str = "the log does not tell when it was made: the start is the time of the file";
+/// Warnings of a run whose log has no time, and of one whose dates are not sure; and their end.
+const UNDATED: &str = "the log does not tell when it was made";
+const VAGUE: &str = "the log's dates have no zone, or no year, that is sure";
+pub(super) const OF_FILE: &str = ": the start is the time of the file";
 
 /// FNV-1a in 32 bits: tells files apart, and proves nothing.
 fn checksum(bytes: &[u8]) -> u32 {

@@ -1,7 +1,7 @@
 //! A row of iperf's and iperf3's tables: seconds from and to, amount, rate, and of datagrams jitter and losses.
 
 use super::found::Line;
-use super::{Wrong, units};
+use super::{Wrong, lines, units};
 
 #[derive(Clone, Copy)]
 pub(super) struct Interval {
@@ -99,6 +99,29 @@ impl Interval {
         let row = Self { from, to, bytes, rate, jitter_ns, lost, latency_ns, retries, late: None, line: line.number };
         Ok(Some((row, rest.to_vec())))
     }
+}
+
+/// Refuses lines that a mail program has broken.
+///
+/// # Errors
+/// The first line in brackets whose end stands on the next one.
+pub(super) fn unbroken(text: &str) -> Result<(), Wrong> {
+    let mut before: Option<Line<'_>> = None;
+    for line in lines(text) {
+        let first = line.text.split_whitespace().next().unwrap_or_default();
+        let port = line.text.strip_prefix("port ").is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
+        let is_end = port
+            || matches!(first, "sender" | "receiver" | "(omitted)")
+            || units::bytes(1.0, first).is_some()
+            || units::bit_rate(1.0, first).is_some();
+        if let Some(row) = before.filter(|before| is_end && before.text.starts_with('[')) {
+            return Err(
+                row.wrong("a broken line, whose end stands on the next one; give the lines as the program wrote them")
+            );
+        }
+        before = Some(line);
+    }
+    Ok(())
 }
 
 /// `0.207/0.100/1.305/0.030 ms`: mean, least and greatest; the fourth is the deviation.

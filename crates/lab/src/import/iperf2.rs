@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 
 use linerate_result::{Parameter, Role, Sample, Unit, parameters};
 
-use super::found::{Found, Line, MEAN, Measured};
-use super::interval::Interval;
+use super::found::{Found, Line, MEAN, Measured, Ran};
+use super::interval::{self, Interval};
 use super::told::Told;
 use super::{Import, Read, Wrong, iperf3_text, lines, shown, units};
 
@@ -35,6 +35,8 @@ struct Stream {
     duplex: bool,
     /// True if data flow in the other direction at the same time.
     both: bool,
+    /// True if one that flows the other way has been added before it.
+    beside: bool,
     /// True behind a line that only datagrams have.
     udp: bool,
     /// Options that the line of its connection marks.
@@ -111,6 +113,7 @@ impl Heading {
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    interval::unbroken(text)?;
     let (mut block, mut listens) = (Block::default(), Vec::new());
     // Behind a heading's first line, until its rule.
     let mut open: Option<usize> = None;
@@ -223,13 +226,14 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
     match at.map(|at| &mut block.streams[at]) {
         Some(stream) if !again(stream) => {
             let same = |last: &Interval| last.from == from && (last.to - interval.to).abs() <= 0.05 * last.to;
-            if beside && stream.intervals.last().is_some_and(same) {
-                let why = "a second row of these seconds, beside a connection of this number that has none: two runs are \
-                           mixed; import the whole log of each run alone";
-                return Err(line.wrong(why));
-            }
             if star && !stream.reverse {
                 return Err(line.wrong("a stream in both directions at once, which is not read"));
+            }
+            // An interval of the whole time has the amount of the last line.
+            let other = |last: &Interval| (last.bytes - interval.bytes).abs() > 0.02 * last.bytes;
+            if stream.intervals.last().is_some_and(|last| same(last) && (beside || from == 0.0 && other(last))) {
+                let why = "a second row of these seconds: two runs are mixed; import the whole log of each run alone";
+                return Err(line.wrong(why));
             }
             stream.udp |= interval.jitter_ns.is_some();
             stream.intervals.push(interval);
@@ -302,15 +306,25 @@ impl Block {
                 let why = "a [SUM] that is not that of the streams before it".to_owned();
                 return Err(Wrong { line: Some(sum.line), why });
             }
+            let beyond = |member: &Stream| {
+                let last = member.intervals.last().map_or(0.0, |last| last.to);
+                member.intervals.iter().find(|row| row.to > 1.05 * last + 0.5).map(|row| row.line)
+            };
+            if let Some(line) = members.iter().find_map(beyond) {
+                let why = "a row of more seconds than the last one of its stream".to_owned();
+                return Err(Wrong { line: Some(line), why });
+            }
             let way = |member: &Stream| (member.reverse, member.server);
             let first = members.iter().filter_map(|member| member.intervals.first()).map(|first| first.line).min();
-            parts.retain(|part| Some(part.line) > first);
+            let (of_these, of_none): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| Some(part.line) > first);
+            parts = of_these;
+            of_none.iter().for_each(|part| alone_of(part, found));
             if let Some(other) = members.iter().position(|member| way(member) != way(&members[0])) {
                 let other = way(&members[other]);
                 let (back, forth): (Vec<Stream>, Vec<Stream>) =
                     members.into_iter().partition(|member| way(member) == other);
-                for members in [forth, back] {
-                    let mut whole = together(&members, &told);
+                for (members, beside) in [(forth, false), (back, true)] {
+                    let mut whole = Stream { beside, ..together(&members, &told) };
                     whole.both = true;
                     let peers = members.iter().map(|member| member.peer.clone()).collect();
                     add(&whole, &self.headings, members.len(), peers, found)?;
@@ -323,11 +337,15 @@ impl Block {
             let of_members = |of: fn(&Interval) -> Option<u64>| whole.intervals.last().and_then(of);
             let late = sum.late.or(of_members(|whole| whole.late));
             let retries = sum.retries.or(of_members(|whole| whole.retries));
-            parts.push(Interval { late, retries, ..sum });
+            let of_all = whole.intervals.last();
+            let lost = sum.lost.or(of_all.and_then(|whole| whole.lost));
+            let latency_ns = sum.latency_ns.or(of_all.and_then(|whole| whole.latency_ns));
+            parts.push(Interval { late, retries, lost, latency_ns, ..sum });
             let whole = Stream { intervals: std::mem::take(&mut parts), ..whole };
             let peers = members.iter().map(|member| member.peer.clone()).collect();
             add(&whole, &self.headings, members.len(), peers, found)?;
         }
+        parts.iter().for_each(|part| alone_of(part, found));
         alone.extend(ended);
         alone.extend(streams);
         for at in 0..alone.len() {
@@ -339,7 +357,7 @@ impl Block {
                     let why = format!("streams at once (line {}) without the line of their sum", other.closed());
                     return Err(Wrong { line: Some(stream.closed()), why });
                 }
-                (stream.both, other.both) = (true, true);
+                (stream.both, stream.beside, other.both) = (true, true, true);
             }
         }
         for stream in &alone {
@@ -347,6 +365,14 @@ impl Block {
         }
         Ok(())
     }
+}
+
+/// Names a sum that is not taken.
+fn alone_of(sum: &Interval, found: &mut Found) {
+    found.pass(Wrong {
+        line: Some(sum.line),
+        why: "a [SUM] that is not behind the last rows of its streams".to_owned(),
+    });
 }
 
 /// Datagrams of all streams that came out of order; `None` if no line tells it.
@@ -364,7 +390,7 @@ fn together(members: &[Stream], told: &Told) -> Stream {
         rate: lasts().map(|last| last.rate * if longest > 0.0 { last.to / longest } else { 1.0 }).sum(),
         jitter_ns: first.jitter_ns.filter(|_| members.len() == 1),
         lost: lasts().try_fold((0, 0), |(lost, all), last| last.lost.map(|(more, of)| (lost + more, all + of))),
-        latency_ns: first.latency_ns.filter(|_| members.len() == 1),
+        latency_ns: latencies(lasts()),
         retries: lasts().try_fold(0, |all: u64, last| last.retries.map(|more| all.saturating_add(more))),
         late: late(members),
         ..*first
@@ -385,11 +411,27 @@ fn together(members: &[Stream], told: &Told) -> Stream {
     }
 }
 
+/// Mean, least and greatest latency of all streams together, by the datagrams that arrived; `None` if one does not tell it.
+fn latencies<'a>(all: impl Iterator<Item = &'a Interval>) -> Option<[f64; 3]> {
+    let all: Option<Vec<_>> = all.map(|of| Some((of.latency_ns?, of.lost))).collect();
+    let all = all?;
+    if let [(alone, _)] = all[..] {
+        return Some(alone);
+    }
+    let arrived = |lost: Option<(u64, u64)>| lost.map(|(lost, all)| all.saturating_sub(lost) as f64);
+    let count: f64 = all.iter().map(|(_, lost)| arrived(*lost)).sum::<Option<f64>>().filter(|count| *count > 0.0)?;
+    let sum: f64 = all.iter().map(|([mean, ..], lost)| mean * arrived(*lost).unwrap_or(0.0)).sum();
+    let least = all.iter().map(|([_, least, _], _)| *least).fold(f64::INFINITY, f64::min);
+    Some([sum / count, least, all.iter().map(|([.., greatest], _)| *greatest).fold(0.0, f64::max)])
+}
+
 /// What the servers of all streams together report; `None` unless each does.
 fn of_servers(members: &[Stream]) -> Option<Interval> {
     let mut all = members.iter().map(|member| member.of_server.as_ref());
     let first = all.next()??;
-    let mut whole = Interval { jitter_ns: None, latency_ns: None, ..*first };
+    let jitter_ns = first.jitter_ns.filter(|_| members.len() == 1);
+    let latency_ns = latencies(members.iter().filter_map(|member| member.of_server.as_ref()));
+    let mut whole = Interval { jitter_ns, latency_ns, ..*first };
     // Bits over the time of the longest.
     let mut bits = first.rate * first.to;
     for next in all {
@@ -443,7 +485,9 @@ fn add(
         ]),
         ports: ports.into_iter().filter(|peer| !peer.is_empty()).map(|peer| shown(&peer, 100)).collect(),
         value: Some((last.rate, Unit::BitsPerSecond)),
-        seconds: Some(last.to),
+        // Of the row that has the figure.
+        seconds: Some(stream.of_server.as_ref().map_or(last.to, |of_server| of_server.to)),
+        ran: if stream.beside { Ran::Beside } else { Ran::After },
         told: told.lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
         // A server's log does not tell the rate that its client sends at.
         alone: protocol == "udp" && stream.server,
@@ -455,9 +499,12 @@ fn add(
     if stream.both {
         measured.parameters.insert("bidir".to_owned(), true.into());
     }
+    if heading.protocol.is_none() && protocol == "tcp" {
+        measured.warnings.push("no heading tells the protocol: without lines of datagrams it is called TCP".to_owned());
+    }
     if !stream.ends.is_empty() {
         let way = if stream.reverse { "back" } else { "forth" };
-        found.once(format!("{way} {} {} {}", stream.ends, last.to, last.bytes), last.line)?;
+        found.once(format!("{way} {} {} {}", stream.ends, last.to, last.bytes), None, last.line)?;
     }
     if stream.reverse {
         measured.parameters.insert("reverse".to_owned(), true.into());
@@ -494,11 +541,16 @@ fn add(
     {
         *value = 0.0;
     }
-    measured.further.extend(of.jitter_ns.map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
+    // Nought is less than the last digit.
+    let told = |ns: &f64| *ns > 0.0;
+    measured.further.extend(of.jitter_ns.filter(told).map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
     for (name, ns) in
         ["latency_mean", "latency_min", "latency_max"].into_iter().zip(of.latency_ns.into_iter().flatten())
     {
-        measured.further.push((name.to_owned(), (ns, Unit::Ns)));
+        measured.further.extend(Some(ns).filter(told).map(|ns| (name.to_owned(), (ns, Unit::Ns))));
+    }
+    if streams > 1 && protocol == "udp" && of.lost.is_some() {
+        measured.warnings.push("jitter is not taken: each stream has its own, and their sum has none".to_owned());
     }
     for (name, count) in [("out_of_order", of.late), ("retransmits", last.retries)] {
         measured.counters.extend(count.map(|count| (name.to_owned(), count)));

@@ -244,13 +244,18 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         // A server's lines do not tell the rate that its client sends at.
         alone: report.is_none() && datagrams.is_some_and(|[_, _, all, _]| all > 0.0),
         value: Some((last.rate, Unit::BitsPerSecond)),
-        seconds: Some(last.to),
+        // Of the row that has the figure.
+        seconds: Some(report.as_ref().map_or(last.to, |report| report.to)),
         samples: parts.iter().map(|part| Sample { t_s: part.to.into(), value: part.rate.into() }).collect(),
         ..Measured::default()
     };
     measured.told.set("host", last.ends[2]);
     measured.parameters.insert("streams".to_owned(), streams.map_or_else(|| "not told".into(), Parameter::from));
-    found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), line.number)?;
+    found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), None, line.number)?;
+    if protocol == "tcp" {
+        let told = "the values do not tell TCP from datagrams of which no server reports: they are called TCP";
+        measured.warnings.push(told.to_owned());
+    }
     if is_whole {
         measured.counters.push(("bytes".to_owned(), report.as_ref().unwrap_or(last).bytes));
     } else {
@@ -278,7 +283,8 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
         }
         // A client that got no report of the server writes -1.
         if all > 0.0 && lost >= 0.0 {
-            if jitter.is_finite() {
+            // Nought is less than the last digit.
+            if jitter > 0.0 {
                 measured.further.push(("jitter".to_owned(), (jitter * 1e6, Unit::Ns)));
             }
             measured.further.push(("lost".to_owned(), (100.0 * lost / all, Unit::PerCent)));

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use linerate_result::{Parameters, Role, Sample, Unit, parameters};
 use serde_json::{Value, json};
 
-use super::found::{Found, Measured};
+use super::found::{Found, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, json, shown, units};
 
@@ -58,15 +58,17 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             continue;
         }
         agrees(&document).map_err(|why| Wrong { line: Some(line), why })?;
-        if found.is_empty() {
-            about(&document, found);
+        about(&document, found);
+        let cookie = json::text(&document, &["start", "cookie"]).filter(|cookie| !cookie.is_empty());
+        if let Some(cookie) = &cookie {
+            // Who writes documents by hand may give tests of two kinds one cookie.
+            let protocol = protocol(&document).unwrap_or_default();
+            found.once(format!("{cookie} {protocol}"), Some(cookie), line)?;
         }
-        if let Some(cookie) = json::text(&document, &["start", "cookie"]).filter(|cookie| !cookie.is_empty()) {
-            found.once(cookie, line)?;
-        }
-        found.add(measured(&document, &PLAIN, line, told.clone()))?;
+        let failed = json::line_of(text, line, "error");
+        found.add(measured(&document, &PLAIN, [line, failed], told.clone()))?;
         if json::at(&document, &["end", BACK.sent]).is_some() {
-            found.add(measured(&document, &BACK, line, told))?;
+            found.add(Measured { ran: Ran::Beside, ..measured(&document, &BACK, [line, failed], told) })?;
         }
     }
     Ok(())
@@ -152,11 +154,14 @@ fn agrees(document: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Start and machine, as the document tells them.
+/// Start and machine, as the document tells them, and the first one the start of the run.
 fn about(document: &Value, found: &mut Found) {
     let seconds = json::at(document, &["start", "timestamp", "timesecs"]).and_then(Value::as_u64);
     let time = seconds.and_then(|seconds| UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
-    found.start = time.map(Into::into);
+    found.start = found.start.or(time.map(Into::into));
+    if !found.is_empty() {
+        return;
+    }
     // As `uname -a`: system, host, release.
     let system = json::text(document, &["start", "system_info"]).unwrap_or_default();
     if let [system, host, release, ..] = system.split_whitespace().collect::<Vec<_>>()[..] {
@@ -165,23 +170,30 @@ fn about(document: &Value, found: &mut Found) {
     }
 }
 
-fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured {
+/// Name of the protocol; `None` in a document of a test that did not begin.
+fn protocol(document: &Value) -> Option<String> {
+    json::text(document, &["start", "test_start", "protocol"])
+}
+
+/// The finding of a direction of a document that begins at the first line and tells its error at the second.
+fn measured(document: &Value, half: &Half, [line, failed_at]: [usize; 2], told: Told) -> Measured {
     let start = |name: &str| json::at(document, &["start", "test_start", name]);
     let count = |name: &str| start(name).and_then(Value::as_u64);
-    let protocol = json::text(document, &["start", "test_start", "protocol"]).unwrap_or_else(|| "TCP".to_owned());
+    let protocol = protocol(document);
+    let protocol = protocol.as_deref();
     let reverse = (count("reverse") == Some(1)) != (half.sent == BACK.sent);
     let streams = count("num_streams");
     let serves = json::at(document, &["start", "accepted_connection"]).is_some();
-    let mut measured = Measured { line, told, ..named(&protocol, streams, reverse, serves) };
+    let mut measured = Measured { line, told, ..named(protocol, streams, reverse, serves) };
     measured.parameters.extend(settings(&start));
     conditions(document, &mut measured.told);
     if json::at(document, &["end", BACK.sent]).is_some() {
         measured.parameters.insert("bidir".to_owned(), true.into());
         measured.told.set("bidir", "true");
     }
-    if let Some(error) = json::text(document, &["error"]) {
-        measured.failures.push(error.strip_prefix("error - ").unwrap_or(&error).to_owned());
-    }
+    let error = json::text(document, &["error"]);
+    let error = error.as_deref().map(|why| why.strip_prefix("error - ").unwrap_or(why));
+    measured.failures.extend(error.map(|why| format!("line {failed_at}: {why}")));
     let ends = json::at(document, &["start", "connected"]).and_then(Value::as_array);
     for end in ends.into_iter().flatten() {
         if let (Some(host), Some(port)) = (json::text(end, &["remote_host"]), json::number(end, &["remote_port"])) {
@@ -190,8 +202,7 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
     }
     let sum = |name: &str, field: &str| json::number(document, &["end", name, field]);
     // What this end did not count, and was not told, is written as nought.
-    let failed = !measured.failures.is_empty();
-    let whole = !measured.failures.iter().any(|why| broken(why));
+    let (failed, whole) = (error.is_some(), !error.is_some_and(broken));
     let sends = serves == reverse;
     let rate =
         |name, known: bool| sum(name, "bits_per_second").filter(|rate| whole && (known && !failed || *rate > 0.0));
@@ -203,14 +214,15 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
         only_sent(&mut measured);
     }
     measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
-    measured.seconds =
-        sum(half.received, "seconds").or_else(|| sum(half.sent, "seconds")).or_else(|| sum("sum", "seconds"));
+    // Of the sum that has the figure.
+    let of_figure = [received.map(|_| half.received), sent.map(|_| half.sent), Some("sum"), Some(half.sent)];
+    measured.seconds = of_figure.into_iter().flatten().find_map(|name| sum(name, "seconds"));
     let mut further = |name: &str, value: Option<f64>, unit: Unit| {
         measured.further.extend(value.map(|value| (name.to_owned(), (value, unit))));
     };
     further("sent", sent, Unit::BitsPerSecond);
     let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field)).filter(|_| knows_received);
-    if protocol == "UDP" {
+    if protocol == Some("UDP") {
         further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
         further("lost", of_receiver("lost_percent"), Unit::PerCent);
     }
@@ -227,7 +239,7 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
     counted("sent_bytes", knows_sent, half.sent, "bytes");
     counted("received_bytes", knows_received, half.received, "bytes");
     counted("retransmits", knows_sent, half.sent, "retransmits");
-    if protocol == "UDP" {
+    if protocol == Some("UDP") {
         counted("packets", knows_sent, half.sent, "packets");
         counted("lost_packets", knows_received, half.received, "lost_packets");
         if knows_received && half.sent == PLAIN.sent {
@@ -242,7 +254,7 @@ fn measured(document: &Value, half: &Half, line: usize, told: Told) -> Measured 
         (!omitted).then(|| Sample { t_s: t.into(), value: value.into() })
     };
     // What this end sends of datagrams is not what arrives.
-    if protocol != "UDP" || !sends || received.is_none() {
+    if protocol != Some("UDP") || !sends || received.is_none() {
         measured.samples = intervals.into_iter().flatten().filter_map(sample).collect();
         measured.samples_of = Some(if sends { Role::Tx } else { Role::Rx });
         measured.unit = Some(Unit::BitsPerSecond);
@@ -262,8 +274,11 @@ fn late(document: &Value) -> Option<u64> {
 }
 
 /// A finding of a direction, by the key that document and text have in common. `serves` is true of a server's view.
-pub(super) fn named(protocol: &str, streams: Option<u64>, reverse: bool, serves: bool) -> Measured {
-    let name = protocol.to_ascii_lowercase();
+/// Without a protocol it is one that did not begin, whose direction is not told either.
+pub(super) fn named(protocol: Option<&str>, streams: Option<u64>, reverse: bool, serves: bool) -> Measured {
+    let known = protocol.map(str::to_ascii_lowercase);
+    let name = known.clone().unwrap_or_else(|| "iperf3".to_owned());
+    let protocol = protocol.unwrap_or("iperf3");
     let way = reverse.then(|| "reverse".to_owned());
     let side = serves.then(|| "server".to_owned());
     let parts = [Some(name.clone()), streams.map(|n| format!("{n}s")), way, side].into_iter().flatten();
@@ -272,14 +287,13 @@ pub(super) fn named(protocol: &str, streams: Option<u64>, reverse: bool, serves:
     let mut measured = Measured {
         id: parts.collect::<Vec<_>>().join("-"),
         title: format!("{protocol}{many}{way}{}", if serves { ", as the server counts" } else { "" }),
-        workload: format!("iperf3-{name}"),
-        parameters: parameters([
-            ("protocol", shown(protocol, 20).into()),
-            ("reverse", reverse.into()),
-            ("side", if serves { "server" } else { "client" }.into()),
-        ]),
+        workload: known.as_ref().map_or_else(|| name.clone(), |known| format!("iperf3-{known}")),
+        parameters: parameters([("side", if serves { "server" } else { "client" }.into())]),
         ..Measured::default()
     };
+    if known.is_some() {
+        measured.parameters.extend(parameters([("protocol", shown(protocol, 20).into()), ("reverse", reverse.into())]));
+    }
     measured.parameters.extend(streams.map(|streams| ("streams".to_owned(), streams.into())));
     measured
 }

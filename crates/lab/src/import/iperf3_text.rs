@@ -1,12 +1,13 @@
 //! iperf3's text, of clients and servers, and so that of `stream`: each test from the line that names the other end to its
 //! summary. The figure is what the summary's receiver counted; what the sender counted is beside it, as of the document
 //! (`iperf3.rs`). Rows of a summary that this end cannot know are noughts or are not there. Without `-V` no protocol is named:
-//! with datagrams it is UDP, with `--sctp` in the command SCTP, otherwise TCP.
+//! with datagrams it is UDP, with `--sctp` in the command SCTP, otherwise TCP, with a warning where SCTP would look the same. What
+//! a client prints of its server's output is the receiver's view of the same test, whose intervals are what arrived.
 
 use linerate_result::{Parameters, Role, Sample, Unit};
 
-use super::found::{Found, Line, MEAN, Measured};
-use super::interval::Interval;
+use super::found::{Found, Line, MEAN, Measured, NOT_TAKEN, Ran};
+use super::interval::{self, Interval};
 use super::told::Told;
 use super::{Import, Read, Wrong, date, iperf3, lines, shown, units};
 
@@ -47,10 +48,19 @@ pub(super) fn is_own(line: &str) -> bool {
 /// Lines that tell nothing of a test.
 const SILENT: &[&str] = &["-----", "Test Complete.", "iperf Done.", "Finished omit period", "Cookie:", "iperf 3."];
 
-/// The line without what `--timestamps` and `--title` put before it.
+/// Line behind which a client prints what its server wrote.
+const OF_SERVER: &str = "Server output:";
+
+/// The line without what `--title` puts before it, and `--timestamps` where not each line has a stamp.
 fn stamped(line: &str) -> &str {
     let line = line.trim();
-    let begins = OWN.iter().chain(SILENT).chain(&["Server listening on ", "TCP MSS: ", "CPU Utilization: ", "Time: "]);
+    let begins = OWN.iter().chain(SILENT).chain(&[
+        "Server listening on ",
+        "TCP MSS: ",
+        "CPU Utilization: ",
+        "Time: ",
+        OF_SERVER,
+    ]);
     if let Some(at) = begins.filter_map(|begin| line.find(begin)).min() {
         return if at <= 100 { &line[at..] } else { line };
     }
@@ -99,12 +109,18 @@ struct Test {
     reverse: bool,
     udp: bool,
     sctp: bool,
+    /// True behind a line that only TCP has.
+    tcp: bool,
     cookie: Option<String>,
     ports: Vec<String>,
     /// Numbers of the streams that were connected.
     streams: Vec<String>,
     /// Both ends of each, which name the test.
     ends: String,
+    /// Both ends of the first one.
+    connection: String,
+    /// The server's view, as the client prints it.
+    of_server: Option<Box<Test>>,
     settings: Parameters,
     told: Told,
     rows: Vec<Row>,
@@ -113,11 +129,13 @@ struct Test {
     last: bool,
     end: Option<End>,
     cpu: Vec<(&'static str, f64)>,
-    failures: Vec<String>,
+    /// Lines that tell them, and what they tell.
+    failures: Vec<(usize, String)>,
     warnings: Vec<String>,
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
+    interval::unbroken(text)?;
     let (mut open, mut told, mut aside): (Option<Test>, Told, bool) = (None, Told::default(), false);
     let mut listens = false;
     // An end by a signal that is told before the test: standard error comes first where output goes to a file.
@@ -145,7 +163,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             && let Some(test) = &mut open
             && test.serves
         {
-            test.failures.retain(|why| !why.starts_with("interrupt - the server"));
+            test.failures.retain(|(_, why)| !why.starts_with("interrupt - the server"));
         }
         if begins || heading.is_some() {
             close(&mut open, &mut told, found)?;
@@ -153,11 +171,17 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         listens =
             !line.text.starts_with("Connecting to host ") && (listens || line.text.starts_with("Server listening on "));
         // Of a server's output only the client's own view counts.
-        aside = !begins && (aside || line.text == "Server output:" || line.text == "Server JSON output:");
+        aside = !begins && (aside || line.text == OF_SERVER || line.text == "Server JSON output:");
         if line.text.starts_with("iperf Done.") {
             aside = false;
             close(&mut open, &mut told, found)?;
-        } else if aside || line.text.is_empty() {
+        } else if line.text == OF_SERVER {
+            open.iter_mut().for_each(|test| test.of_server = Some(Box::new(Test { serves: true, ..Test::default() })));
+        } else if line.text.is_empty() {
+        } else if aside {
+            if let Some(server) = open.as_mut().and_then(|test| test.of_server.as_mut()) {
+                server.take(line)?;
+            }
         } else if begins {
             let (host, port) = line.text.rsplit_once(", port ").unwrap_or((line.text, ""));
             let host = host.split_whitespace().next_back().unwrap_or_default();
@@ -182,16 +206,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                 line: line.number,
                 serves: listens,
                 told: told.clone(),
-                failures: vec![why],
+                failures: vec![(line.number, why)],
                 ..Test::default()
             };
             match &mut open {
-                Some(test) => test.failures.push(why),
+                Some(test) => test.failures.push((line.number, why)),
                 // A server that waited for the next test.
                 None if why.starts_with("interrupt - ") && listens => {}
                 None if why.starts_with("interrupt - ") => {
-                    early =
-                        Some(Test { line: line.number, told: told.clone(), failures: vec![why], ..Test::default() });
+                    early = Some(Test { serves: false, ..failed(why) });
                 }
                 // What failed before anything was connected.
                 None => open = Some(failed(why)),
@@ -257,6 +280,7 @@ impl Test {
         let (name, mut rest, mut sends) = (name.trim(), rest.trim(), None);
         if name == "ID" {
             self.udp |= rest.contains("Datagrams");
+            self.tcp |= rest.contains("Retr") || rest.contains("Cwnd");
             self.last |= self.ruled && !self.rows.is_empty();
             return Ok(true);
         }
@@ -276,10 +300,15 @@ impl Test {
             self.ports.push(shown(&peer.replace(" port ", ":"), 100));
             self.streams.push(name.to_owned());
             self.ends.push_str(ends);
+            if self.connection.is_empty() {
+                ends.clone_into(&mut self.connection);
+            }
             return Ok(true);
         }
         let Some((interval, words)) = Interval::of(rest, line)? else { return Ok(true) };
-        if name != "SUM" && !self.streams.is_empty() && !self.streams.iter().any(|known| known == name) {
+        let failed = self.streams.is_empty() && !self.failures.is_empty();
+        let known = self.streams.is_empty() || self.streams.iter().any(|known| known == name);
+        if name != "SUM" && !known || failed {
             return Err(line.wrong("a row of a stream that was not connected"));
         }
         let end = match words.last() {
@@ -317,6 +346,7 @@ impl Test {
                 match part.split(' ').collect::<Vec<_>>()[..] {
                     ["UDP"] => self.udp = true,
                     ["SCTP"] => self.sctp = true,
+                    ["TCP"] => self.tcp = true,
                     [bytes, "byte", "blocks"] => set("block_bytes", bytes),
                     ["omitting", seconds, "seconds"] => set("omit_s", seconds),
                     [seconds, "second", "test"] => set("duration_s", seconds),
@@ -338,8 +368,10 @@ impl Test {
                     [(own, share("local/")), other].into_iter().filter_map(|(n, share)| Some((n, share?))).collect();
             }
         } else if let Some((name @ ("snd_tcp_congestion" | "rcv_tcp_congestion"), value)) = text.split_once(' ') {
+            self.tcp = true;
             self.told.set(name, value);
         } else if let Some(mss) = text.strip_prefix("TCP MSS: ") {
+            self.tcp = true;
             self.told.set("mss", mss);
         } else if text.to_ascii_lowercase().starts_with("warning: ") {
             self.warn(text);
@@ -410,10 +442,12 @@ impl Test {
         let reverse = sends.map_or(self.reverse, |sends| sends == self.serves);
         let this_sends = reverse == self.serves;
         let failed = !self.failures.is_empty();
-        let broken = self.failures.iter().any(|why| iperf3::broken(why));
+        let broken = self.failures.iter().any(|(_, why)| iperf3::broken(why));
         // Of a test that was broken off, an end that is not heard of has noughts.
         let whole =
             |end| Ok(self.whole(sends, end)?.filter(|(row, _)| !broken && (!failed || row.interval.rate > 0.0)));
+        let rows = self.rows.iter().filter(|row| broken && row.last && row.sends == sends && row.interval.rate > 0.0);
+        let lines = rows.map(|row| row.interval.line);
         let (sender, receiver) = (whole(Some(End::Sender))?, whole(Some(End::Receiver))?);
         // Before version 3.2 datagrams have one row of both ends.
         let both = whole(None)?;
@@ -427,13 +461,18 @@ impl Test {
         }
         let sctp = self.sctp || self.told.value("--sctp").is_some();
         let protocol = if self.udp {
-            "UDP"
+            Some("UDP")
         } else if sctp {
-            "SCTP"
+            Some("SCTP")
         } else {
-            "TCP"
+            // Nothing was connected.
+            (self.tcp || !self.streams.is_empty()).then_some("TCP")
         };
         let mut measured = iperf3::named(protocol, streams.map(|n| n as u64), reverse, self.serves);
+        // The command of a client tells it.
+        if protocol == Some("TCP") && !self.tcp && (self.serves || !self.told.commanded()) {
+            measured.warnings.push("the text does not tell TCP from SCTP: it is called TCP".to_owned());
+        }
         measured.line = known.map_or(self.line, |(row, _)| row.interval.line);
         measured.parameters.extend(self.settings.clone());
         // Neither the rate nor the size of the datagrams that a client sends is told to the server's reader.
@@ -444,8 +483,9 @@ impl Test {
             measured.told.set("omit_s", &format!("{omitted:.0}"));
         }
         measured.ports.clone_from(&self.ports);
-        measured.failures.clone_from(&self.failures);
-        measured.warnings.clone_from(&self.warnings);
+        measured.failures = self.failures.iter().map(|(line, why)| format!("line {line}: {why}")).collect();
+        measured.warnings.extend(self.warnings.iter().cloned());
+        measured.warnings.extend(lines.map(|line| format!("line {line} {NOT_TAKEN}: the test was broken off")));
         if sends.is_some() {
             measured.parameters.insert("bidir".to_owned(), true.into());
         }
@@ -467,11 +507,15 @@ impl Test {
             iperf3::only_sent(&mut measured);
         }
         measured.value = value.map(|rate| (rate, Unit::BitsPerSecond));
-        measured.seconds = receiver.or(known).map(|(row, _)| row.interval.to);
+        // Of the row that has the figure.
+        let of_figure = [receiver.filter(|_| received.is_some()), sender.filter(|_| sent.is_some()), known];
+        measured.seconds = of_figure.into_iter().flatten().next().map(|(row, _)| row.interval.to);
         measured.further.extend(sent.map(|rate| ("sent".to_owned(), (rate, Unit::BitsPerSecond))));
         if self.udp && (!this_sends || !self.serves) {
             let of = receiver.or(both).map(|(row, _)| &row.interval);
-            measured.further.extend(of.and_then(|of| of.jitter_ns).map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
+            // Nought is less than the last digit.
+            let jitter = of.and_then(|of| of.jitter_ns).filter(|ns| *ns > 0.0);
+            measured.further.extend(jitter.map(|ns| ("jitter".to_owned(), (ns, Unit::Ns))));
             if let Some((lost, all)) = of.and_then(|of| of.lost) {
                 measured.counters.push(("lost_packets".to_owned(), lost));
                 if all > 0 {
@@ -485,11 +529,22 @@ impl Test {
             measured.counters.extend(row.interval.lost.map(|(_, all)| ("packets".to_owned(), all)));
         }
         let sample = |part: &Interval| Sample { t_s: part.to.into(), value: part.rate.into() };
+        let server = self.of_server.as_ref().filter(|_| sends.is_none() && !reverse);
+        if let (Some(server), Some((ours, _))) = (server, receiver)
+            && let Some((theirs, _)) = server.whole(None, Some(End::Receiver))?
+            && (ours.interval.bytes - theirs.interval.bytes).abs() > 0.02 * ours.interval.bytes
+        {
+            let why = "the server's output is not of this test: it received another amount".to_owned();
+            return Err(Wrong { line: Some(theirs.interval.line), why });
+        }
         // What this end sends of datagrams is not what arrives.
         if !self.udp || !this_sends || received.is_none() {
             measured.samples = self.intervals(sends, streams.unwrap_or(1)).map(sample).collect();
             measured.samples_of = Some(if this_sends { Role::Tx } else { Role::Rx });
             measured.unit = Some(Unit::BitsPerSecond);
+        } else if let Some(server) = server {
+            measured.samples = server.intervals(None, streams.unwrap_or(1)).map(sample).collect();
+            measured.samples_of = Some(Role::Rx).filter(|_| !measured.samples.is_empty());
         }
         Ok(measured)
     }
@@ -504,22 +559,26 @@ fn close(open: &mut Option<Test>, told: &mut Told, found: &mut Found) -> Result<
     }
     told.result();
     let figures = test.rows.iter().map(|row| (row.interval.bytes.to_bits(), row.interval.rate.to_bits()));
-    let name = match &test.cookie {
-        Some(cookie) => Some(cookie.clone()),
+    let cookie = test.cookie.as_deref();
+    let name = match cookie {
+        Some(cookie) => Some(format!("{cookie} {}", test.udp)),
         None => (!test.ends.is_empty()).then(|| format!("{} {:?}", test.ends, figures.collect::<Vec<_>>())),
     };
     if let Some(name) = name {
-        found.once(name, test.line)?;
+        found.once(name, cookie, test.line)?;
     }
+    // Both ends may tell of one test.
+    let ran = if found.connected(&test.connection, " connected to ") { Ran::Within } else { Ran::After };
     if test.rows.iter().any(|row| row.sends.is_some()) {
         // First what the client sends.
-        found.add(test.measured(Some(!test.serves))?)?;
-        found.add(test.measured(Some(test.serves))?)
+        found.add(Measured { ran, ..test.measured(Some(!test.serves))? })?;
+        let ran = if ran == Ran::After { Ran::Beside } else { ran };
+        found.add(Measured { ran, ..test.measured(Some(test.serves))? })
     } else {
         let mut test = test;
         // A server says which end it was by the rows it has figures for.
         let has = |end| test.rows.iter().any(|row| row.last && row.end == Some(end) && row.interval.bytes > 0.0);
         test.reverse |= test.serves && has(End::Sender) && !has(End::Receiver);
-        found.add(test.measured(None)?)
+        found.add(Measured { ran, ..test.measured(None)? })
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Re
     loop {
         let begin = at + opening(&text[at..]).unwrap_or(text.len() - at);
         for (line, number) in text[at..begin].lines().zip(line_at(at)..) {
-            let line = Line { text: line.trim(), number };
+            let line = Line::new(line, number);
             if is_part(line.text) {
                 return Err(line.wrong("a part of a document, and not a whole one"));
             }
@@ -49,6 +49,12 @@ pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Re
         }
         at = begin + stream.byte_offset();
     }
+}
+
+/// The number of the line at which a document that begins at line `first` has a field; `first` if no line has it.
+pub(super) fn line_of(text: &str, first: usize, field: &str) -> usize {
+    let quoted = format!("\"{field}\"");
+    first + text.lines().skip(first.saturating_sub(1)).position(|line| line.contains(&quoted)).unwrap_or(0)
 }
 
 /// Place of the first line that begins with a brace, or of a brace that the text begins with.

@@ -85,6 +85,14 @@ struct Wrong {
     why: String,
 }
 
+impl Wrong {
+    /// The fault in the lines of one program of several.
+    fn of(self, source: Option<&str>) -> Self {
+        let why = source.map_or_else(|| self.why.clone(), |source| format!("{}: {}", shown(source, 60), self.why));
+        Self { why, ..self }
+    }
+}
+
 #[derive(Debug, Error)]
 pub enum ImportError {
     #[error("{name}: no format that is known; name it by --format, one of {}", names())]
@@ -150,7 +158,8 @@ pub fn read(
 ) -> Result<Vec<RunResult>, ImportError> {
     let name = shown(name, 200);
     // The byte order mark of Windows' programs.
-    let parts = dress::parts(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let whole = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let parts = dress::parts(whole);
     let Some(row) = format.or_else(|| Import::of(&parts)) else {
         return Err(match other::named(text) {
             Some(what) => ImportError::Other { name, what },
@@ -168,7 +177,7 @@ pub fn read(
     let mut runs = Vec::new();
     // Of several programs those that write this format.
     let of_row = |part: &&Part<'_>| parts.len() == 1 || (row.looks)(&part.text);
-    for Part { source, text } in parts.iter().filter(of_row) {
+    for Part { source, text, .. } in parts.iter().filter(of_row) {
         found.source.clone_from(source);
         match row.read {
             Read::Documents(read) => runs.extend(read(text).map_err(wrong)?),
@@ -179,11 +188,13 @@ pub fn read(
                 if let Some(last) = cut(text) {
                     return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
                 }
-                read.map_err(wrong)?;
+                read.map_err(|why| wrong(why.of(source.as_deref())))?;
                 found.start = found.start.or_else(|| date::first(text));
             }
         }
     }
+    found.start = found.start.or_else(|| date::first(whole)).or_else(|| parts.iter().find_map(|part| part.begun));
+    found.dated = found.start.is_none() && date::vague(whole);
     // What cannot be proven is passed over beside what can.
     if found.is_empty() && !found.passed.is_empty() {
         return Err(wrong(found.passed.remove(0)));
@@ -236,5 +247,5 @@ fn cut(text: &str) -> Option<Line<'_>> {
 
 /// The lines of a text with their numbers. A terminal's carriage returns and blanks around a line are no part of it.
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
-    text.lines().zip(1..).map(|(text, number)| Line { text: text.trim(), number })
+    text.lines().zip(1..).map(|(raw, number)| Line::new(raw, number))
 }

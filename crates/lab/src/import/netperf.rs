@@ -1,8 +1,8 @@
 //! netperf's text, as it is collected by `netperf … | tee -a npresults.txt`: blocks behind each other, with commands and
 //! other lines between them.
 //!
-//! Classic tables are read by their test's name, omni's lists (`-o`, `-k`) by the names in them. Of omni's table for
-//! people only the throughput is read. Without a heading (`-P 0`) a line of numbers is one more repeat of the test before,
+//! Classic tables are read by their test's name, omni's lists (`-o`, `-k`) by the names in them, and its table for people by the
+//! names above the values, or of one that is out of line the throughput alone. Without a heading (`-P 0`) a line of numbers is one more repeat of the test before,
 //! as long as the command's options and the text between them tell nothing else.
 
 mod classic;
@@ -12,7 +12,7 @@ use linerate_result::Sample;
 
 use super::found::{Found, Line, Measured};
 use super::told::Told;
-use super::{Import, Read, Wrong, lines, shown, units};
+use super::{Import, Read, Wrong, date, lines, shown, units};
 use classic::Table;
 pub(super) use listed::UNREAD;
 
@@ -74,7 +74,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             told.set("options", &options);
             (test, state) = (Test { name, host, told, ..Test::default() }, State::Heading(Box::default()));
         } else if let Some(rest) = line.text.strip_prefix("Interim result: ") {
-            test.interim(rest, line)?;
+            test.interim(rest, line, found)?;
         } else if let Some(warning) = line.text.strip_prefix("!!! ") {
             if test.warnings.len() < 16 {
                 test.warnings.push(shown(warning, 200));
@@ -114,7 +114,10 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
     }
     let values = listed::values(line.text);
     let State::Heading(table) = state else { return Ok(()) };
-    let ended = if values.len() > 1 && values.iter().all(|value| units::number(value).is_some()) {
+    let is_number = |value: &String| units::number(value).is_some();
+    let is_list = values.iter().all(is_number)
+        || values.iter().any(is_number) && values.iter().any(|value| units::rate(1.0, value).is_some());
+    let ended = if values.len() > 1 && is_list {
         table.passed = Some(line.wrong("values without a line of their names; netperf -P 1 prints it"));
         table.end()?.into_iter().collect()
     } else {
@@ -145,14 +148,14 @@ fn finish_pairs(state: &mut State, test: &mut Test, found: &mut Found) -> Result
     if let State::Pairs(pairs) = state {
         let (line, pairs) = (pairs.line, std::mem::take(&mut pairs.all));
         *state = State::Heading(Box::default());
-        found.add(listed::measured(test, pairs, Line { text: "", number: line })?)?;
+        found.add(listed::measured(test, pairs, Line::new("", line))?)?;
     }
     Ok(())
 }
 
 impl Test {
     /// `1234.56 10^6bits/s over 1.000 seconds ending at 1234567.890`.
-    fn interim(&mut self, rest: &str, line: Line<'_>) -> Result<(), Wrong> {
+    fn interim(&mut self, rest: &str, line: Line<'_>, found: &mut Found) -> Result<(), Wrong> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let read = || {
             let (value, _) = units::rate(units::number(words.first()?)?, words.get(1)?)?;
@@ -160,6 +163,7 @@ impl Test {
             Some((value, over, end))
         };
         let (value, over, end) = read().ok_or_else(|| line.wrong("an interim result without rate and time"))?;
+        found.start = found.start.or_else(|| date::of_epoch(end - over));
         let began = *self.began.get_or_insert(end - over);
         self.samples.push(Sample { t_s: (end - began).into(), value: value.into() });
         Ok(())

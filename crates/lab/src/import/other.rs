@@ -11,6 +11,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("Thread Stats   Avg", "a log of wrk, which is not read"),
     ("HPING ", "a log of hping, which is not read"),
     ("\"raw_values\"", "a file of flent, which is not read"),
+    ("\"SERIES_META\"", "a file of flent, which is not read"),
     ("Summary of tcp_", "a table of flent, which is not read"),
     ("NTTTCP: ", "a log of ntttcp, which is not read"),
     ("nuttcp-", "a log of nuttcp, which is not read"),
@@ -34,5 +35,6 @@ const PACKED: &[(&str, &str)] = &[
 /// The sort of a text that is in no format that is read, and what to do about it.
 pub(super) fn named(text: &str) -> Option<&'static str> {
     let packed = PACKED.iter().find(|(begin, _)| text.starts_with(begin));
-    packed.or_else(|| OTHERS.iter().find(|(words, _)| text.contains(words))).map(|(_, what)| *what)
+    let other = packed.or_else(|| OTHERS.iter().find(|(words, _)| text.contains(words))).map(|(_, what)| *what);
+    other.or_else(|| text.trim_start().starts_with('{').then_some("JSON of a program that is not known"))
 }

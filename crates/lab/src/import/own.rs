@@ -1,6 +1,6 @@
 //! Runs of linerate's own programs that write other programs' logs: what these write, read as any other log.
 
-use super::found::UNDATED;
+use super::found::OF_FILE;
 use super::netperf::UNREAD;
 use super::{IMPORTS, ImportError, read};
 use crate::environment;
@@ -25,7 +25,7 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
         for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
             for test in &mut part.tests {
                 // Of all that the record could tell, the run has what is measured.
-                test.warnings.retain(|told| told != UNDATED && !told.starts_with(UNREAD));
+                test.warnings.retain(|told| !told.ends_with(OF_FILE) && !told.starts_with(UNREAD));
                 test.ports.iter_mut().for_each(|port| path.clone_into(&mut port.path));
                 if both {
                     test.parameters.insert("bidir".to_owned(), true.into());
@@ -53,6 +53,13 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
         first.failures.extend(over.fault.map(str::to_owned));
     }
     for test in &mut whole.tests {
+        // Who tests has no log whose lines have numbers.
+        for told in &mut test.failures {
+            let behind = told.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+            if let Some((_, why)) = behind.filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit())) {
+                *told = why.to_owned();
+            }
+        }
         // Who ends a test early measures less of it: that is no failure.
         test.failures.retain(|told| over.signal.is_none() || !told.starts_with(INTERRUPT));
     }

@@ -1,13 +1,14 @@
-//! pkt-gen's lines, netmap's or linerate's: a rate each second, and at the end what was sent or received.
+//! pkt-gen's lines, netmap's or linerate's: a rate each second, and at the end what was sent or received. What it did is told by
+//! its own lines and by the command before it: netmap's `ping` and `pong` open as a sender and a receiver do.
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
 use super::found::{Found, Line, MEAN, Measured};
 use super::told::Told;
-use super::{Import, Read, Wrong, lines, shown, units};
+use super::{Import, Read, Wrong, command, lines, shown, units};
 
 pub(super) const IMPORT: Import =
-    Import { name: "pkt-gen", about: "lines of pkt-gen -f tx or rx", looks, read: Read::Log(read) };
+    Import { name: "pkt-gen", about: "lines of pkt-gen -f tx, rx or ping", looks, read: Read::Log(read) };
 
 fn looks(text: &str) -> bool {
     let own = |line: &str| line.contains("main_thread [") && line.contains("pps (");
@@ -23,28 +24,55 @@ fn is_speed(line: &str) -> bool {
 #[derive(Default)]
 struct Run {
     way: Option<&'static str>,
+    /// Its function, by its own lines or by the command before it: `ping` sends, and `pong` receives, as `tx` and `rx` do.
+    mode: Option<String>,
     port: Option<String>,
+    threads: Option<u64>,
     samples: Vec<Sample>,
+    /// Number of round trips, the least and the sum, nanoseconds.
+    trips: Option<(u64, f64, f64)>,
     frames: Option<u64>,
     seconds: Option<f64>,
     bytes: Option<u32>,
+    /// Its first line, and its last.
+    opened: usize,
     line: usize,
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut run, mut told) = (Run::default(), Told::default());
+    // The function that a command names, of the run behind it.
+    let mut commanded: Option<String> = None;
     for line in lines(text) {
         if let Some((way, port)) = opening(line.text) {
             std::mem::take(&mut run).end(None, &mut told, found)?;
-            told.line(line);
-            if way == "other" {
-                return Err(line.wrong("a log of ping or pong, which is not read; give one of tx or rx"));
+            let count = |name: &str| {
+                let words: Vec<&str> = line.text.split(' ').collect();
+                let at = words.iter().position(|word| word.trim_end_matches(['.', ',']) == name)?;
+                words[at.checked_sub(1)?].parse().ok()
+            };
+            told.set("port", port);
+            for name in ["queues", "cpus"] {
+                told.set(name, &count(name).map_or_else(String::new, |count: u64| count.to_string()));
             }
-            run = Run { way: Some(way), port: Some(shown(port, 100)), line: line.number, ..Run::default() };
+            let mode = commanded.take();
+            let (way, port) = (Some(way), Some(shown(port, 100)));
+            run = Run {
+                way,
+                mode,
+                port,
+                threads: count("threads"),
+                opened: line.number,
+                line: line.number,
+                ..Run::default()
+            };
         } else if line.text.contains("main_thread [") && line.text.contains("pps (") {
             run.line = line.number;
             run.sample(line)?;
         } else if let Some(way) = total(line.text) {
+            if run.frames.is_some() {
+                return Err(line.wrong("a second total of one run; import the whole log of each run alone"));
+            }
             // Some versions of a receiver write `Sent` too.
             run.way.get_or_insert(way);
             run.line = line.number;
@@ -63,10 +91,17 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             std::mem::take(&mut run).end(Some(rate), &mut told, found)?;
         } else if let Some((_, pace)) = line.text.split_once("] Sending ") {
             told.line(Line { text: pace, ..line });
-        } else if !stamped(line.text)
-            && !["Ledger: ", "Checked: ", "Latency", "Round trip ns: "].iter().any(|of| line.text.starts_with(of))
-        {
+        } else if let Some((stamp, _)) = line.text.split_once(" (").filter(|(stamp, _)| stamp.contains(" -> ")) {
+            told.set("addresses", stamp);
+        } else if stamped(line.text) {
+            run.own(line);
+        } else if !["Ledger: ", "Checked: ", "Latency", "Round trip ns: "].iter().any(|of| line.text.starts_with(of)) {
             told.line(line);
+            // A command of a program between them names none.
+            let words: Vec<&str> = line.text.split_whitespace().collect();
+            if let Some((options, _)) = command::options(&words) {
+                commanded = options.get("mode").cloned();
+            }
         }
     }
     run.end(None, &mut told, found)
@@ -95,6 +130,23 @@ fn total(line: &str) -> Option<&'static str> {
 }
 
 impl Run {
+    /// Takes a line of a mode's own: `515.1 ping_body [1401] count 33201 RTT: min 18210 av 30101 ns`.
+    fn own(&mut self, line: Line<'_>) {
+        let name = line.text.split_whitespace().nth(1).and_then(|name| name.strip_suffix("_body"));
+        if let Some(mode @ ("ping" | "pong" | "txseq" | "rxseq")) = name {
+            self.mode = Some(mode.to_owned());
+        }
+        let read = || {
+            let (count, rest) = line.text.split_once(" count ")?.1.split_once(" RTT: min ")?;
+            let (least, mean) = rest.strip_suffix(" ns")?.split_once(" av ")?;
+            Some((count.parse::<u64>().ok()?, units::number(least)?, units::number(mean)?))
+        };
+        if let Some((count, least, mean)) = read() {
+            let (all, known, sum) = self.trips.unwrap_or((0, f64::INFINITY, 0.0));
+            self.trips = Some((all.saturating_add(count), known.min(least), sum + count as f64 * mean));
+        }
+    }
+
     /// `911.1 main_thread [2781] 1.000 Mpps (1.008 Mpkts 480.214 Mbps in 1007678 usec) …`.
     fn sample(&mut self, line: Line<'_>) -> Result<(), Wrong> {
         let read = || {
@@ -131,9 +183,37 @@ impl Run {
         Ok(())
     }
 
+    /// Reason for which a run that was counted is not taken.
+    fn unread(&self) -> Option<&'static str> {
+        match (self.mode.as_deref(), self.way) {
+            (Some("pong"), _) => {
+                Some("a run of pong, which sends back what it receives: not read; give one of tx, rx or ping")
+            }
+            (Some("ping"), _) if self.trips.is_none() => {
+                Some("a run of ping without its round trips; give its standard error too")
+            }
+            (Some("ping"), _) => None,
+            (_, Some("other")) => {
+                Some("a log of ping or pong without their lines, which is not read; give one of tx, rx or ping")
+            }
+            _ => None,
+        }
+    }
+
     /// Adds the run, if anything was counted.
-    fn end(self, speed: Option<f64>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
+    fn end(mut self, speed: Option<f64>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
         let cut = speed.is_none() && self.frames.is_none();
+        if self.way == Some("rx") {
+            // A receiver's time begins with its first packet.
+            let waited = self.samples.iter().take_while(|sample| sample.value.known() == Some(0.0)).count();
+            let before = waited.checked_sub(1).and_then(|last| self.samples[last].t_s.known()).unwrap_or(0.0);
+            self.samples.drain(..waited);
+            self.samples.iter_mut().for_each(|of| of.t_s = of.t_s.known().map(|t| t - before).into());
+            if waited > 0 && self.samples.is_empty() && cut {
+                let why = "a receiver that waited for its first packet still".to_owned();
+                found.pass(Wrong { line: Some(self.line), why });
+            }
+        }
         let rates = || self.samples.iter().filter_map(|sample| sample.value.known());
         let mut warnings = Vec::new();
         let value = match (speed, self.frames, rates().count()) {
@@ -159,13 +239,26 @@ impl Run {
             let why = "nothing says whether it sent or received; give its standard output too".to_owned();
             return Err(Wrong { line: Some(self.line), why });
         };
+        if let Some(why) = self.unread() {
+            told.result();
+            found
+                .pass(Wrong { line: Some(if self.opened > 0 { self.opened } else { self.line }), why: why.to_owned() });
+            return Ok(());
+        }
+        let pings = self.mode.as_deref() == Some("ping");
+        let mode = if pings { "ping" } else { way };
         let mut measured = Measured {
             line: self.line,
             told: told.clone(),
-            id: self.bytes.map_or_else(|| way.to_owned(), |bytes| format!("{way}-{bytes}")),
-            title: if way == "tx" { "Transmit" } else { "Receive" }.to_owned(),
-            workload: format!("pkt-gen-{way}"),
-            parameters: parameters([("direction", Parameter::from(way))]),
+            id: self.bytes.map_or_else(|| mode.to_owned(), |bytes| format!("{mode}-{bytes}")),
+            title: match mode {
+                "ping" => "Ping, packets sent",
+                "tx" => "Transmit",
+                _ => "Receive",
+            }
+            .to_owned(),
+            workload: format!("pkt-gen-{mode}"),
+            parameters: parameters([("direction", Parameter::from(mode))]),
             ports: self.port.into_iter().collect(),
             frame_bytes: self.bytes,
             value: Some((value, Unit::Pps)),
@@ -174,8 +267,18 @@ impl Run {
             warnings,
             ..Measured::default()
         };
-        if let Some(bytes) = self.bytes {
-            measured.parameters.insert("frame_bytes".to_owned(), bytes.into());
+        if let Some(mode @ ("txseq" | "rxseq")) = self.mode.as_deref() {
+            measured.told.set("mode", mode);
+        }
+        if let Some((count, least, sum)) = self.trips.filter(|(count, ..)| pings && *count > 0) {
+            let mean = sum / count as f64;
+            measured
+                .further
+                .extend([("latency_min", least), ("latency_mean", mean)].map(|(n, ns)| (n.to_owned(), (ns, Unit::Ns))));
+            measured.counters.push(("round_trips".to_owned(), count));
+        }
+        for (name, count) in [("frame_bytes", self.bytes.map(u64::from)), ("threads", self.threads)] {
+            measured.parameters.extend(count.map(|count| (name.to_owned(), count.into())));
         }
         if cut {
             measured.parameters.insert("figure".to_owned(), MEAN.into());

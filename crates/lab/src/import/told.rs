@@ -1,7 +1,8 @@
 //! Conditions that a log tells: its text between the results, settings and commands in it, and the time that a test took.
 //!
-//! Dates, and the numbers of runs (`run 2 of 3`), tell nothing. Text holds until other text comes, a command's options until
-//! the next command; a setting (`mtu=9000`, `mtu 9000`, `Block size = 64`) until it is set again, whatever text comes between.
+//! Dates, the numbers of runs (`run 2 of 3`), prompts and commands that only look (`cat`) tell nothing. Text holds until other text
+//! comes, a command's options until the next command; a setting (`mtu=9000`, `mtu 9000`, `Block size = 64`) until it is set again,
+//! whatever text comes between. Text before the first result may have a title in front, which is no condition of it alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -13,6 +14,12 @@ const MOST: usize = 64;
 
 /// Words in front of a run's number.
 const COUNTED: &[&str] = &["run", "iteration", "round", "repeat", "trial", "pass", "loop", "try", "attempt"];
+
+/// Commands of a shell that change nothing of a test.
+const IDLE: &[&str] = &[
+    "cat", "cd", "ls", "ll", "less", "more", "head", "tail", "grep", "vi", "nano", "pwd", "date", "uname", "hostname",
+    "whoami", "history", "script", "sleep", "clear", "exit", "logout",
+];
 
 const DATES: &[&str] = &[
     "mon", "tue", "wed", "thu", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
@@ -28,6 +35,9 @@ pub(super) struct Told {
     options: Rc<BTreeMap<String, String>>,
     /// True behind a result, so that the next text stands for itself.
     ended: bool,
+    /// True of text behind a result, and the greatest number of its lines so far.
+    later: bool,
+    deepest: usize,
     /// Length of a test that was asked to last a time, seconds.
     seconds: Option<f64>,
     /// Rate at which datagrams were sent, which is the one that was asked for, if no command tells that.
@@ -37,17 +47,19 @@ pub(super) struct Told {
 impl Told {
     /// Takes a line that is no part of a result.
     pub(super) fn line(&mut self, line: Line<'_>) {
-        let mut words = words(line.text);
-        if words.is_empty() {
+        let all: Vec<&str> = line.text.split_whitespace().collect();
+        let prompt = prompt(&all);
+        let idle = prompt > 0 && all.get(prompt).is_some_and(|command| IDLE.contains(command));
+        let of_script =
+            ["#!", "Script started on ", "Script done on "].iter().any(|begin| line.text.starts_with(begin));
+        let mut words = words(&all[prompt..]);
+        if words.is_empty() || idle || of_script {
             return;
-        }
-        if std::mem::take(&mut self.ended) {
-            self.text = Rc::default();
         }
         if let Some((options, at)) = command::options(&words) {
             self.options = Rc::new(options);
             words.truncate(at);
-            // A prompt.
+            // A prompt of another form.
             if words.last().is_some_and(|word| word.ends_with('>')) {
                 words.clear();
             }
@@ -71,10 +83,17 @@ impl Told {
                 _ => text.push(*word),
             }
         }
-        if !text.is_empty() {
-            let told = Rc::make_mut(&mut self.text);
-            told.push_str(&text.join(" "));
-            told.push('\n');
+        if text.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.ended) {
+            (self.text, self.later) = (Rc::default(), true);
+        }
+        let told = Rc::make_mut(&mut self.text);
+        told.push_str(&text.join(" "));
+        told.push('\n');
+        if self.later {
+            self.deepest = self.deepest.max(told.lines().count());
         }
     }
 
@@ -88,7 +107,7 @@ impl Told {
 
     /// Takes the text, settings and options of others, without what is set here.
     pub(super) fn also(&mut self, other: &Self) {
-        self.text = Rc::clone(&other.text);
+        (self.text, self.later, self.deepest) = (Rc::clone(&other.text), other.later, other.deepest);
         self.options = Rc::clone(&other.options);
         for (name, value) in other.settings.iter() {
             if !self.settings.contains_key(name) {
@@ -119,14 +138,30 @@ impl Told {
         let near = |one: Option<f64>, other: Option<f64>, share: f64| {
             one.zip(other).is_none_or(|(one, other)| one.max(other) <= share * one.min(other))
         };
-        (&self.settings, &self.options, &self.text) == (&other.settings, &other.options, &other.text)
+        (&self.settings, &self.options) == (&other.settings, &other.options)
+            && (self.text == other.text || self.titles(other) || other.titles(self))
             && near(self.seconds, other.seconds, 2.0)
             && (!self.options.is_empty() || near(self.sent, other.sent, 1.1))
+    }
+
+    /// True if this text stands before the first result and is another's behind a title: lines that no text since then has had
+    /// the number of.
+    fn titles(&self, other: &Self) -> bool {
+        let title = self.text.strip_suffix(other.text.as_str()).filter(|_| !other.text.is_empty());
+        !self.later
+            && other.later
+            && other.deepest <= other.text.lines().count()
+            && title.is_some_and(|title| title.ends_with('\n'))
     }
 
     /// The value of a setting or an option.
     pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.settings.get(name).or_else(|| self.options.get(name)).map(String::as_str)
+    }
+
+    /// True if a command is in force.
+    pub(super) fn commanded(&self) -> bool {
+        !self.options.is_empty()
     }
 
     /// Conditions that keep each of several tests apart from the others, by name.
@@ -143,7 +178,8 @@ impl Told {
                 told.iter_mut().for_each(|one| drop(one.remove(&name)));
             }
         }
-        if all.iter().any(|one| one.text != all[0].text) {
+        let differs = |one: &&Self| one.text != all[0].text && !one.titles(all[0]) && !all[0].titles(one);
+        if all.iter().copied().any(|one| differs(&one)) {
             // In how many of the texts a line stands.
             let mut counts: HashMap<&str, usize> = HashMap::new();
             for one in all {
@@ -164,9 +200,19 @@ impl Told {
     }
 }
 
-/// The words of a line, without rules, prompts, dates and numbers of runs.
-fn words(line: &str) -> Vec<&str> {
-    let all: Vec<&str> = line.split_whitespace().collect();
+/// The number of words of the prompt that a line begins with: `$`, `root@a:~#`, `[root@a ~]#`, `PS C:\>`, `+` of `sh -x`.
+fn prompt(words: &[&str]) -> usize {
+    let ends = |word: &str| word.ends_with(['$', '#', '>', '%']);
+    match *words {
+        ["$" | "#" | ">" | "%" | "+" | "++", ..] => 1,
+        [first, ..] if ends(first) && first.contains(['@', ':', '\\', '~']) => 1,
+        [first, second, ..] if (first.starts_with(['[', '(']) || first == "PS") && ends(second) => 2,
+        _ => 0,
+    }
+}
+
+/// The words of a line that tell something: no rules, dates and numbers of runs.
+fn words<'a>(all: &[&'a str]) -> Vec<&'a str> {
     let is_digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_time = |word: &str| {
         word.contains(':') && word.bytes().all(|byte| byte.is_ascii_digit() || b":.,Z".contains(&byte))
@@ -249,15 +295,57 @@ mod tests {
 
     #[test]
     fn text_holds_until_other_text_and_a_setting_until_it_is_set_again() {
-        let (mut log, line) = (Told::default(), |text| Line { text, number: 1 });
+        let (mut log, line) = (Told::default(), |text| Line::new(text, 1));
         log.line(line("mtu 1500"));
         let first = log.clone();
         log.result();
         assert!(first.is(&log));
-        log.line(line("again"));
+        log.line(line("gro off"));
+        let off = log.clone();
         log.result();
         assert!(!first.is(&log));
+        log.line(line("mtu 9000"));
+        log.result();
         log.line(line("mtu 1500"));
-        assert!(first.is(&log));
+        assert!(off.is(&log) && !first.is(&log), "gro is off still");
+    }
+
+    /// Conditions of results behind lines, each behind one `result`.
+    fn after(results: &[&str]) -> Vec<Told> {
+        let mut log = Told::default();
+        let one = |text: &&str| {
+            super::super::lines(text).for_each(|line| log.line(line));
+            let told = log.clone();
+            log.result();
+            told
+        };
+        results.iter().map(one).collect()
+    }
+
+    #[test]
+    fn a_title_a_prompt_and_a_command_that_looks_keep_no_repeats_apart() {
+        for results in [
+            [
+                "#!/bin/sh -x output of np.sh, Tue Oct  4 11:02:17 CEST 2022\n+ netperf -H b -- -m 64",
+                "+ netperf -H b -- -m 64",
+            ],
+            ["Results of the lab\n$ netperf -H b", "$ netperf -H b"],
+            ["Results of the lab\ngro on", "gro on"],
+            ["root@a# cat old.txt\ngro on", "root@a#\ngro on"],
+            ["[root@a ~]# iperf -c b", "iperf -c b"],
+            ["Script started on 2024-08-30 16:20:11+02:00 [TERM=\"xterm\"]\ngro on", "gro on\nPS C:\\x> exit"],
+        ] {
+            let told = after(&results);
+            assert!(
+                told[0].is(&told[1]) && told[1].is(&told[0]),
+                "{results:?}: {:?}",
+                Told::apart(&[&told[0], &told[1]])
+            );
+        }
+        // A heading of several results is none of the first alone.
+        let told = after(&["gro on\nsize 64", "size 128", "gro off\nsize 64", "size 64"]);
+        assert!(!told[0].is(&told[2]) && !told[0].is(&told[3]), "gro was off");
+        let told = after(&["# gro on", "# gro off"]);
+        assert!(!told[0].is(&told[1]));
     }
 }

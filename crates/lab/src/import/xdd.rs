@@ -1,11 +1,11 @@
 //! xdd's tables, for people and as values with commas (`-csvout`). A target's passes are the repeats of its test. Those of
 //! version 6 have other names and no line of units; their rate proves that it is 10^6 bytes a second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use linerate_result::{Parameter, Unit, parameters};
 
-use super::found::{Figure, Found, Line, Measured};
+use super::found::{Figure, Found, Line, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
@@ -189,9 +189,14 @@ impl Table {
             measured.further.push(("throughput".to_owned(), (rate * 1e6, Unit::BytesPerSecond)));
         }
         if let Some((time, unit)) = number("Latency")? {
-            measured
-                .further
-                .extend(units::nanoseconds(time, &unit).map(|ns| ("latency_mean".to_owned(), (ns, Unit::Ns))));
+            // `0.0000` seconds is what is less than the last digit.
+            let digit = cell("Latency").map_or(0.0, |(text, _)| units::last_digit(text));
+            if digit > 0.21 * time {
+                measured.warnings.push(format!("line {}: a latency of too few digits, which is unknown", line.number));
+            } else {
+                let ns = units::nanoseconds(time, &unit);
+                measured.further.extend(ns.map(|ns| ("latency_mean".to_owned(), (ns, Unit::Ns))));
+            }
         }
         if let Some((share, _)) = number("Pct_CPU")? {
             measured.further.push(("cpu".to_owned(), (share, Unit::PerCent)));
@@ -213,15 +218,36 @@ impl Table {
         Ok(Row { kind, target, measured })
     }
 
-    /// Adds the rows: of a target the passes, or, without them, the average.
+    /// Adds the rows: of a target the passes, or, without them, the average. What all targets did together is another
+    /// measurement only if they are several.
     fn end(&mut self, found: &mut Found) -> Result<(), Wrong> {
-        let rows = std::mem::take(&mut self.rows);
+        let mut rows = std::mem::take(&mut self.rows);
+        let of_target = |row: &&Row| row.kind == "TARGET_PASS" || row.kind == "TARGET_AVERAGE";
+        let targets: BTreeSet<&str> = rows.iter().filter(of_target).map(|row| row.target.as_str()).collect();
+        let targets = targets.len();
+        let moved = |kind: &str| {
+            let all = rows.iter().filter(|row| row.kind == kind).flat_map(|row| &row.measured.counters);
+            all.fold(BTreeMap::new(), |mut all: BTreeMap<&str, u64>, (name, count)| {
+                *all.entry(name).or_insert(0) += count;
+                all
+            })
+        };
+        let all = moved("COMBINED");
+        let again = targets == 1 && [moved("TARGET_PASS"), moved("TARGET_AVERAGE")].contains(&all);
+        rows.retain(|row| !again || row.kind != "COMBINED");
+        let together = rows.iter().any(|row| row.kind == "COMBINED");
         let passes: Vec<String> =
             rows.iter().filter(|row| row.kind == "TARGET_PASS").map(|row| row.target.clone()).collect();
         let average = |row: &Row| row.kind == "TARGET_AVERAGE" && !passes.contains(&row.target);
         for mut row in rows {
             if row.kind == "TARGET_PASS" || row.kind == "COMBINED" || average(&row) {
                 row.measured.told = self.told.clone();
+                row.measured.ran = match (row.kind, together) {
+                    ("COMBINED", _) => Ran::After,
+                    (_, true) => Ran::Within,
+                    _ if targets > 1 => Ran::Unknown,
+                    _ => Ran::After,
+                };
                 found.add(row.measured)?;
             }
         }

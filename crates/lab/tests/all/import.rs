@@ -41,7 +41,7 @@ pub(crate) const ALL: &[Recorded] = &[
         ("tcp-1s-reverse", Some(10_297_200_133.986_25), "bit/s")
     ),
     recorded!("iperf3-tcp.txt", "iperf3-text", ("tcp-2s", Some(18.6e9), "bit/s")),
-    recorded!("iperf3-refused.json", "iperf3", ("tcp", None, "")),
+    recorded!("iperf3-refused.json", "iperf3", ("iperf3", None, "")),
     recorded!(
         "npresults.txt",
         "netperf",
@@ -234,7 +234,7 @@ fn further_figures_samples_and_counters_are_kept() {
 fn an_error_of_the_program_is_a_failure_of_the_run() {
     let run = run("iperf3-refused.json");
     assert_eq!((run.outcome, run.exit_code()), (Outcome::Failed, 1));
-    assert_eq!(run.reasons, ["tcp: unable to connect to server: Connection refused"]);
+    assert_eq!(run.reasons, ["iperf3: line 10: unable to connect to server: Connection refused"]);
 }
 
 #[test]

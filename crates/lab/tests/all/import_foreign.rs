@@ -129,6 +129,11 @@ fn ids(run: &RunResult) -> Vec<String> {
     run.tests.iter().map(|test| test.id.clone()).collect()
 }
 
+/// All logs of the corpus, by name.
+pub(crate) fn texts() -> Vec<(String, String)> {
+    expected().into_iter().map(|row| (row.file.clone(), text(&row.file))).collect()
+}
+
 /// Runs of all logs of the corpus that are read.
 pub(crate) fn runs() -> Vec<(String, RunResult)> {
     let read = |row: &Expected| Some((row.file.clone(), read(&row.file, &text(&row.file)).ok()?.remove(0)));

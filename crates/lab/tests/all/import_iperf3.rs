@@ -280,7 +280,7 @@ fn what_failed_is_a_failure_and_what_was_cut_is_refused() {
     let run = one("iperf3: error - unable to connect to server: Connection refused\n");
     assert_eq!(
         (run.reasons, figures(&one(CLIENT))[0].1),
-        (vec!["tcp: unable to connect to server: Connection refused".to_owned()], Some(9.18e9))
+        (vec!["iperf3: line 1: unable to connect to server: Connection refused".to_owned()], Some(9.18e9))
     );
     let stopped = CLIENT
         .replace(
@@ -289,13 +289,14 @@ fn what_failed_is_a_failure_and_what_was_cut_is_refused() {
         )
         .replace("iperf Done.", "iperf3: interrupt - the client has terminated");
     let run = one(&stopped);
-    assert_eq!(run.reasons, ["tcp-1s: interrupt - the client has terminated"]);
+    assert_eq!(run.reasons, ["tcp-1s: line 11: interrupt - the client has terminated"]);
     assert_eq!((figures(&run)[0].1, word(&run.tests[0], "figure")), (Some(9.45e9), "sent".to_owned()));
     // In a file standard error comes before the test.
     let said = "iperf3: interrupt - the client has terminated\n";
     let early = format!("{said}{}", stopped.replace(said, ""));
-    assert_eq!((figures(&one(&early)), one(&early).reasons), (figures(&run), run.reasons));
-    assert_eq!(one(said).reasons, ["tcp: interrupt - the client has terminated"]);
+    let reasons = vec!["tcp-1s: line 1: interrupt - the client has terminated".to_owned()];
+    assert_eq!((figures(&one(&early)), one(&early).reasons), (figures(&run), reasons));
+    assert_eq!(one(said).reasons, ["iperf3: line 1: interrupt - the client has terminated"]);
     let cut = &CLIENT[..CLIENT.find("- - -").unwrap()];
     assert!(refused(cut).starts_with("x:1: a test without its summary"), "{}", refused(cut));
     let head = CLIENT.lines().take(2).collect::<Vec<_>>().join("\n") + "\n";

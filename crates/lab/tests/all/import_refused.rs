@@ -43,9 +43,9 @@ fn events_of_iperf3_are_the_document_that_they_make() {
         assert!(refused(cut).starts_with("x:1: events of a test without its end"), "{}", refused(cut));
     }
     let failed = "{\"event\":\"error\",\"data\":\"unable to connect to server\"}\n";
-    assert_eq!(one(failed).reasons, ["tcp: unable to connect to server"]);
+    assert_eq!(one(failed).reasons, ["iperf3: line 1: unable to connect to server"]);
     let ended = format!("{failed}{{\"event\":\"end\",\"data\":{{}}}}\n");
-    assert_eq!(one(&ended).reasons, ["tcp: unable to connect to server"]);
+    assert_eq!(one(&ended).reasons, ["iperf3: line 1: unable to connect to server"]);
 }
 
 /// Text between documents tells conditions, as between lines.

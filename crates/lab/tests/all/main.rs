@@ -4,6 +4,7 @@ mod export;
 mod import;
 mod import_foreign;
 mod import_iperf3;
+mod import_kinds;
 mod import_other;
 mod import_refused;
 mod index;

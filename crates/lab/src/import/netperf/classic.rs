@@ -3,7 +3,7 @@
 use linerate_result::{Parameter, Unit};
 
 use super::super::found::{Line, Measured};
-use super::super::{Wrong, shown, units};
+use super::super::{Wrong, command, shown, units};
 use super::Test;
 
 /// A table as far as it is read.
@@ -18,8 +18,10 @@ pub(super) struct Table {
     commanded: Option<(String, bool)>,
     /// True behind a heading, until its numbers have come.
     awaits: bool,
-    /// True behind a heading of what `-v 2` adds, whose numbers are no figures.
+    /// True behind a heading of what `-v 2` adds, whose line of numbers holds no figure.
     aside: bool,
+    /// Lines of the heading, with their blanks.
+    heading: Vec<String>,
     /// True behind text that is neither heading nor command: numbers behind it may be of another table.
     strange: bool,
     /// A result that cannot be proven.
@@ -43,8 +45,9 @@ impl Table {
             return Ok(Vec::new());
         }
         let mut ended: Vec<Measured> = self.end()?.into_iter().collect();
-        if let Some(measured) = omni(test, &words, line) {
+        if let Some(measured) = omni(test, &self.heading, &words, line, &mut self.passed)? {
             self.awaits = false;
+            self.heading.clear();
             ended.push(measured);
             return Ok(ended);
         }
@@ -62,12 +65,17 @@ impl Table {
         if self.awaits && words.len() >= 4 && mostly + 1 == words.len() {
             return Err(line.wrong("a line of numbers with a word in it"));
         }
-        if let Some(words) = line.text.strip_prefix("netperf ") {
-            self.commanded = of_command(words);
-            (self.awaits, self.strange) = (false, false);
+        if let Some((_, at)) = command::options(&words) {
+            self.commanded = of_command(&words[at + 1..]);
+            self.heading.clear();
+            (self.awaits, self.strange, self.aside) = (false, false, false);
             test.told.line(line);
             return Ok(ended);
         }
+        if self.heading.len() == 8 {
+            self.heading.remove(0);
+        }
+        self.heading.push(line.raw.trim_end().to_owned());
         let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
         if let Some(rate) = rate.or_else(|| line.text.contains("per sec").then(|| "Trans/s".to_owned())) {
             self.rate = Some(rate);
@@ -114,12 +122,16 @@ impl Table {
             }
             open => ended.extend(open.map(|(open, _)| open)),
         }
-        if self.aside {
+        self.heading.clear();
+        // `Local Remote Local Remote Xfered Per Per`: at least alignments, offsets, bytes, sends.
+        if std::mem::take(&mut self.aside) && numbers.len() >= 8 {
             return Ok(ended);
         }
+        // Sizes and dates are whole.
+        let figures = numbers.len() >= 5 || numbers.len() == 4 && line.text.contains('.');
         let Some(unit) = self.rate.clone() else {
             let told = "numbers without a heading before them, so without a unit; netperf -P 1 prints it";
-            self.passed = self.passed.take().or_else(|| (numbers.len() >= 5).then(|| line.wrong(told)));
+            self.passed = self.passed.take().or_else(|| figures.then(|| line.wrong(told)));
             return Ok(ended);
         };
         let name = self.commanded.as_ref().map_or(&test.name, |(name, _)| name).clone();
@@ -130,6 +142,8 @@ impl Table {
         let fits = more.iter().any(|more| numbers.len() == places.len() + more);
         if !fits && !self.awaits {
             // Numbers that belong to no table.
+            let told = format!("numbers that are not those of {name}, behind no heading; netperf -P 1 prints it");
+            self.passed = figures.then(|| line.wrong(&told));
             return Ok(ended);
         }
         if !fits {
@@ -184,9 +198,9 @@ impl Table {
 }
 
 /// Name of the test in the words behind `netperf`, and true if they set the unit.
-fn of_command(words: &str) -> Option<(String, bool)> {
+fn of_command(words: &[&str]) -> Option<(String, bool)> {
     let (mut name, mut unit) = (None, false);
-    let mut words = words.split_whitespace().take_while(|word| *word != "--");
+    let mut words = words.iter().copied().take_while(|word| *word != "--");
     while let Some(word) = words.next() {
         unit |= word.starts_with("-f");
         match word.strip_prefix("-t") {
@@ -278,6 +292,7 @@ fn processors(measured: &mut Measured, rest: &[f64], demand: Option<&str>) {
 /// Takes the line of the datagrams that were received: size, time, datagrams, throughput, and perhaps processor and demand.
 fn received(open: &mut Measured, numbers: &[f64], unit: Option<&str>) {
     open.parameters.insert("receive_buffer_bytes".to_owned(), whole(numbers[0]));
+    open.seconds = Some(numbers[1]);
     open.counters.push(("received".to_owned(), count(numbers[2])));
     open.arrived(unit.and_then(|unit| units::rate(numbers[3], unit)));
     if let [share, demand, ..] = numbers[4..] {
@@ -297,11 +312,27 @@ fn heading(words: &[&str]) -> bool {
     words.iter().all(|word| WORDS.contains(&format!(" {} ", word.to_ascii_lowercase())) || is_rate(word))
 }
 
-/// A value with its unit in omni's table for people: the throughput, and nothing else.
-fn omni(test: &mut Test, words: &[&str], line: Line<'_>) -> Option<Measured> {
-    let at = words.iter().position(|word| is_rate(word)).filter(|at| *at > 0)?;
-    let others = words.iter().take(at).all(|word| units::number(word).is_some());
-    let value = units::rate(units::number(words[at - 1])?, words[at]).filter(|_| others)?;
+/// A line of omni's table for people, which is a list if each of its values stands below its name; otherwise the throughput
+/// and nothing else is read.
+fn omni(
+    test: &mut Test,
+    heading: &[String],
+    words: &[&str],
+    line: Line<'_>,
+    passed: &mut Option<Wrong>,
+) -> Result<Option<Measured>, Wrong> {
+    let read = || {
+        let at = words.iter().position(|word| is_rate(word)).filter(|at| *at > 0)?;
+        units::rate(units::number(words[at - 1])?, words[at]).map(|value| (value, at))
+    };
+    let Some((value, at)) = read() else { return Ok(None) };
+    if let Some(pairs) = columns(heading, line) {
+        return super::listed::measured(test, pairs, line).map(Some);
+    }
+    if words.iter().take(at).any(|word| units::number(word).is_none()) {
+        *passed = Some(line.wrong("values that do not stand below their names; -k prints a list"));
+        return Ok(None);
+    }
     let mut measured = test.measured(line.number);
     // Without their names: sizes, and perhaps other whole numbers.
     let sizes = words[..at].iter().filter(|word| !word.contains('.')).copied().collect::<Vec<_>>().join(" ");
@@ -311,7 +342,30 @@ fn omni(test: &mut Test, words: &[&str], line: Line<'_>) -> Option<Measured> {
     if measured.workload.contains("udp") && !measured.workload.ends_with("_rr") {
         super::listed::undirected(&mut measured);
     }
-    Some(measured)
+    Ok(Some(measured))
+}
+
+/// Values and the names that stand above them; `None` if a word of the heading is in no column, or there is no throughput.
+fn columns(heading: &[String], line: Line<'_>) -> Option<Vec<(String, String)>> {
+    let placed = |text: &'_ str| -> Vec<(usize, usize)> {
+        let begins = |at: &usize| !text[*at..].starts_with(' ') && (*at == 0 || text[..*at].ends_with(' '));
+        let words = (0..text.len()).filter(|at| text.is_char_boundary(*at)).filter(begins);
+        words.map(|at| (at, text[at..].find(' ').map_or(text.len(), |length| at + length))).collect()
+    };
+    let values = placed(line.raw.trim_end());
+    let mut pairs: Vec<(String, String)> =
+        values.iter().map(|(from, to)| (String::new(), line.raw[*from..*to].to_owned())).collect();
+    for above in heading {
+        for (from, to) in placed(above) {
+            let column = values.iter().rposition(|(begin, _)| *begin <= from)?;
+            values.get(column + 1).is_none_or(|(next, _)| to < *next).then_some(())?;
+            let name = &mut pairs[column].0;
+            name.push_str(if name.is_empty() { "" } else { " " });
+            name.push_str(&above[from..to]);
+        }
+    }
+    let has = |wanted: &str| pairs.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    (has("throughput") && has("throughput units")).then_some(pairs)
 }
 
 pub(super) fn whole(number: f64) -> Parameter {

@@ -191,6 +191,10 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         if is_setting {
             match key.as_str() {
                 "command_line" => measured.told.line(Line { text: value, ..line }),
+                // Of a test whose name does not tell it.
+                "protocol" | "direction" => {
+                    measured.parameters.insert(key.clone(), shown(value, 40).into());
+                }
                 _ => measured.told.set(&key, value),
             }
         }
@@ -215,6 +219,8 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
             }
             (Some(seconds), ..) if short.starts_with("elapsed_time") => measured.seconds = Some(seconds),
             // Latencies are microseconds, which only the long names say.
+            // Nought is less than the last digit.
+            (Some(0.0), ..) if short.contains("latency") => {}
             (Some(us), ..) if short.contains("latency") => {
                 let long =
                     LATENCIES.iter().find_map(|(long, ours)| Some(format!("{ours}{}", short.strip_prefix(long)?)));
