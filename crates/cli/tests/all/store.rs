@@ -193,7 +193,7 @@ fn an_import_says_what_failed_and_what_was_not_taken() {
         iperf3: error - control socket has closed unexpectedly\n";
     fs::write(data.path("died.log"), died).unwrap();
     let said = data.out(&["import", "died.log"]);
-    assert!(said.ends_with("; failed: tcp-1s: control socket has closed unexpectedly\n"), "{said}");
+    assert!(said.ends_with("; failed: tcp-1s: line 4: control socket has closed unexpectedly\n"), "{said}");
     let row = "131072  16384  16384    1.00     9000.00\n";
     let table = "MIGRATED TCP STREAM TEST from a () port 0 to b ()\nbytes  bytes   bytes    secs.    10^6bits/sec\n\n";
     fs::write(data.path("np.log"), format!("{table}{row}some words\n{row}")).unwrap();

@@ -432,7 +432,10 @@ const UNDATED: &str = "the log does not tell when it was made";
 const VAGUE: &str = "the log's dates have no zone, or no year, that is sure";
 pub(super) const OF_FILE: &str = ": the start is the time of the file";
 
+/// End of the warning of a test whose protocol is not told.
+pub(super) const CALLED_TCP: &str = ": it is called TCP";
+
 /// FNV-1a in 32 bits: tells files apart, and proves nothing.
-fn checksum(bytes: &[u8]) -> u32 {
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }

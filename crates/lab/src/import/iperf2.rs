@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use linerate_result::{Parameter, Role, Sample, Unit, parameters};
 
-use super::found::{Found, Line, MEAN, Measured, Ran};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, Ran};
 use super::interval::{self, Interval};
 use super::told::Told;
 use super::{Import, Read, Wrong, iperf3_text, lines, shown, units};
@@ -229,8 +229,8 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
             if star && !stream.reverse {
                 return Err(line.wrong("a stream in both directions at once, which is not read"));
             }
-            // An interval of the whole time has the amount of the last line.
-            let other = |last: &Interval| (last.bytes - interval.bytes).abs() > 0.02 * last.bytes;
+            // An interval of the whole time has the amount of the last line, but for what was under way.
+            let other = |last: &Interval| (last.bytes - interval.bytes).abs() > 0.25 * last.bytes;
             if stream.intervals.last().is_some_and(|last| same(last) && (beside || from == 0.0 && other(last))) {
                 let why = "a second row of these seconds: two runs are mixed; import the whole log of each run alone";
                 return Err(line.wrong(why));
@@ -500,7 +500,7 @@ fn add(
         measured.parameters.insert("bidir".to_owned(), true.into());
     }
     if heading.protocol.is_none() && protocol == "tcp" {
-        measured.warnings.push("no heading tells the protocol: without lines of datagrams it is called TCP".to_owned());
+        measured.warnings.push(format!("neither a heading nor a line of datagrams tells the protocol{CALLED_TCP}"));
     }
     if !stream.ends.is_empty() {
         let way = if stream.reverse { "back" } else { "forth" };

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{Found, Line, MEAN, Measured};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, units};
 
@@ -253,8 +253,8 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
     measured.parameters.insert("streams".to_owned(), streams.map_or_else(|| "not told".into(), Parameter::from));
     found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), None, line.number)?;
     if protocol == "tcp" {
-        let told = "the values do not tell TCP from datagrams of which no server reports: they are called TCP";
-        measured.warnings.push(told.to_owned());
+        let told = "the values do not tell TCP from datagrams of which no server reports";
+        measured.warnings.push(format!("{told}{CALLED_TCP}"));
     }
     if is_whole {
         measured.counters.push(("bytes".to_owned(), report.as_ref().unwrap_or(last).bytes));

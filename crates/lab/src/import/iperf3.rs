@@ -8,9 +8,9 @@ use std::time::{Duration, UNIX_EPOCH};
 use linerate_result::{Parameters, Role, Sample, Unit, parameters};
 use serde_json::{Value, json};
 
-use super::found::{Found, Measured, Ran};
+use super::found::{Found, Line, Measured, Ran};
 use super::told::Told;
-use super::{Import, Read, Wrong, json, shown, units};
+use super::{Import, Read, Wrong, json, lines, shown, units};
 
 pub(super) const IMPORT: Import = Import {
     name: "iperf3",
@@ -46,6 +46,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         }
         None => told.result(),
     })?;
+    let is_error = |line: &Line<'_>| line.text.contains("\"error\"");
+    let errors: Vec<usize> = lines(text).filter(is_error).map(|line| line.number).collect();
     for (document, line) in joined(documents)? {
         let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
         if document.get("start").is_none() || document.get("end").is_none() {
@@ -65,7 +67,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             let protocol = protocol(&document).unwrap_or_default();
             found.once(format!("{cookie} {protocol}"), Some(cookie), line)?;
         }
-        let failed = json::line_of(text, line, "error");
+        let failed = errors.get(errors.partition_point(|error| *error < line)).copied().unwrap_or(line);
         found.add(measured(&document, &PLAIN, [line, failed], told.clone()))?;
         if json::at(&document, &["end", BACK.sent]).is_some() {
             found.add(Measured { ran: Ran::Beside, ..measured(&document, &BACK, [line, failed], told) })?;
@@ -221,14 +223,15 @@ fn measured(document: &Value, half: &Half, [line, failed_at]: [usize; 2], told: 
         measured.further.extend(value.map(|value| (name.to_owned(), (value, unit))));
     };
     further("sent", sent, Unit::BitsPerSecond);
-    let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field)).filter(|_| knows_received);
+    let heard = knows_received && (received.is_some() || !failed);
+    let of_receiver = |field| sum(half.received, field).or_else(|| sum("sum", field)).filter(|_| heard);
     if protocol == Some("UDP") {
         further("jitter", of_receiver("jitter_ms").map(|ms| ms * 1e6), Unit::Ns);
         further("lost", of_receiver("lost_percent"), Unit::PerCent);
     }
     let (own, other) = if serves { ("cpu_server", "cpu_client") } else { ("cpu_client", "cpu_server") };
-    // A server writes nought for the client's, of which it does not hear.
-    for (name, field, known) in [(own, "host_total", true), (other, "remote_total", !serves)] {
+    // A server writes nought for the client's, of which it does not hear, as a client whose test has failed for the server's.
+    for (name, field, known) in [(own, "host_total", true), (other, "remote_total", !serves && !failed)] {
         let share = json::number(document, &["end", "cpu_utilization_percent", field]);
         further(name, share.filter(|_| known), Unit::PerCent);
     }
@@ -237,12 +240,12 @@ fn measured(document: &Value, half: &Half, [line, failed_at]: [usize; 2], told: 
         measured.counters.extend(value.map(|count| (name.to_owned(), count)));
     };
     counted("sent_bytes", knows_sent, half.sent, "bytes");
-    counted("received_bytes", knows_received, half.received, "bytes");
+    counted("received_bytes", heard, half.received, "bytes");
     counted("retransmits", knows_sent, half.sent, "retransmits");
     if protocol == Some("UDP") {
         counted("packets", knows_sent, half.sent, "packets");
-        counted("lost_packets", knows_received, half.received, "lost_packets");
-        if knows_received && half.sent == PLAIN.sent {
+        counted("lost_packets", heard, half.received, "lost_packets");
+        if heard && half.sent == PLAIN.sent {
             measured.counters.extend(late(document).map(|count| ("out_of_order".to_owned(), count)));
         }
     }

@@ -6,7 +6,7 @@
 
 use linerate_result::{Parameters, Role, Sample, Unit};
 
-use super::found::{Found, Line, MEAN, Measured, NOT_TAKEN, Ran};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, NOT_TAKEN, Ran};
 use super::interval::{self, Interval};
 use super::told::Told;
 use super::{Import, Read, Wrong, date, iperf3, lines, shown, units};
@@ -471,7 +471,7 @@ impl Test {
         let mut measured = iperf3::named(protocol, streams.map(|n| n as u64), reverse, self.serves);
         // The command of a client tells it.
         if protocol == Some("TCP") && !self.tcp && (self.serves || !self.told.commanded()) {
-            measured.warnings.push("the text does not tell TCP from SCTP: it is called TCP".to_owned());
+            measured.warnings.push(format!("the text does not tell TCP from SCTP{CALLED_TCP}"));
         }
         measured.line = known.map_or(self.line, |(row, _)| row.interval.line);
         measured.parameters.extend(self.settings.clone());

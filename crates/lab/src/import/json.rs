@@ -51,12 +51,6 @@ pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Re
     }
 }
 
-/// The number of the line at which a document that begins at line `first` has a field; `first` if no line has it.
-pub(super) fn line_of(text: &str, first: usize, field: &str) -> usize {
-    let quoted = format!("\"{field}\"");
-    first + text.lines().skip(first.saturating_sub(1)).position(|line| line.contains(&quoted)).unwrap_or(0)
-}
-
 /// Place of the first line that begins with a brace, or of a brace that the text begins with.
 pub(super) fn opening(text: &str) -> Option<usize> {
     let mut offset = 0;

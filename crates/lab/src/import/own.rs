@@ -1,6 +1,6 @@
 //! Runs of linerate's own programs that write other programs' logs: what these write, read as any other log.
 
-use super::found::OF_FILE;
+use super::found::{CALLED_TCP, OF_FILE};
 use super::netperf::UNREAD;
 use super::{IMPORTS, ImportError, read};
 use crate::environment;
@@ -25,7 +25,10 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
         for mut part in read("the record of the test", &record.text, format, Timestamp::now(), command)? {
             for test in &mut part.tests {
                 // Of all that the record could tell, the run has what is measured.
-                test.warnings.retain(|told| !told.ends_with(OF_FILE) && !told.starts_with(UNREAD));
+                let unread = |told: &String| {
+                    [OF_FILE, CALLED_TCP].iter().any(|end| told.ends_with(end)) || told.starts_with(UNREAD)
+                };
+                test.warnings.retain(|told| !unread(told));
                 test.ports.iter_mut().for_each(|port| path.clone_into(&mut port.path));
                 if both {
                     test.parameters.insert("bidir".to_owned(), true.into());

@@ -12,6 +12,9 @@ use super::{Line, command, shown};
 /// The greatest number of settings of a log that are kept.
 const MOST: usize = 64;
 
+/// Bytes of a text that are kept; of more of it only the sum.
+const MOST_TEXT: usize = 4096;
+
 /// Words in front of a run's number.
 const COUNTED: &[&str] = &["run", "iteration", "round", "repeat", "trial", "pass", "loop", "try", "attempt"];
 
@@ -28,8 +31,10 @@ const DATES: &[&str] = &[
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
-    /// The text in force.
+    /// The text in force, the number of its lines, and the sum of what is not kept of it.
     text: Rc<String>,
+    depth: usize,
+    beyond: u32,
     settings: Rc<BTreeMap<String, String>>,
     /// Options of the command in force.
     options: Rc<BTreeMap<String, String>>,
@@ -87,13 +92,17 @@ impl Told {
             return;
         }
         if std::mem::take(&mut self.ended) {
-            (self.text, self.later) = (Rc::default(), true);
+            (self.text, self.depth, self.beyond, self.later) = (Rc::default(), 0, 0, true);
         }
-        let told = Rc::make_mut(&mut self.text);
-        told.push_str(&text.join(" "));
-        told.push('\n');
+        let line = text.join(" ") + "\n";
+        if self.text.len() + line.len() > MOST_TEXT {
+            self.beyond = self.beyond.rotate_left(1) ^ super::found::checksum(line.as_bytes());
+        } else {
+            Rc::make_mut(&mut self.text).push_str(&line);
+        }
+        self.depth += 1;
         if self.later {
-            self.deepest = self.deepest.max(told.lines().count());
+            self.deepest = self.deepest.max(self.depth);
         }
     }
 
@@ -107,7 +116,9 @@ impl Told {
 
     /// Takes the text, settings and options of others, without what is set here.
     pub(super) fn also(&mut self, other: &Self) {
-        (self.text, self.later, self.deepest) = (Rc::clone(&other.text), other.later, other.deepest);
+        self.text = Rc::clone(&other.text);
+        (self.depth, self.beyond) = (other.depth, other.beyond);
+        (self.later, self.deepest) = (other.later, other.deepest);
         self.options = Rc::clone(&other.options);
         for (name, value) in other.settings.iter() {
             if !self.settings.contains_key(name) {
@@ -139,7 +150,7 @@ impl Told {
             one.zip(other).is_none_or(|(one, other)| one.max(other) <= share * one.min(other))
         };
         (&self.settings, &self.options) == (&other.settings, &other.options)
-            && (self.text == other.text || self.titles(other) || other.titles(self))
+            && (self.text == other.text && self.beyond == other.beyond || self.titles(other) || other.titles(self))
             && near(self.seconds, other.seconds, 2.0)
             && (!self.options.is_empty() || near(self.sent, other.sent, 1.1))
     }
@@ -150,7 +161,8 @@ impl Told {
         let title = self.text.strip_suffix(other.text.as_str()).filter(|_| !other.text.is_empty());
         !self.later
             && other.later
-            && other.deepest <= other.text.lines().count()
+            && other.deepest <= other.depth
+            && (self.beyond, other.beyond) == (0, 0)
             && title.is_some_and(|title| title.ends_with('\n'))
     }
 
@@ -178,7 +190,8 @@ impl Told {
                 told.iter_mut().for_each(|one| drop(one.remove(&name)));
             }
         }
-        let differs = |one: &&Self| one.text != all[0].text && !one.titles(all[0]) && !all[0].titles(one);
+        let same = |one: &Self| one.text == all[0].text && one.beyond == all[0].beyond;
+        let differs = |one: &&Self| !same(one) && !one.titles(all[0]) && !all[0].titles(one);
         if all.iter().copied().any(|one| differs(&one)) {
             // In how many of the texts a line stands.
             let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -342,6 +355,10 @@ mod tests {
                 Told::apart(&[&told[0], &told[1]])
             );
         }
+        // Of a text that is too long to keep, the end tells too.
+        let long = |end: &str| told(&("some words\n".repeat(2000) + end));
+        assert!(long("gro on").is(&long("gro on")) && !long("gro on").is(&long("gro off")));
+        assert!(long("gro on").text.len() <= MOST_TEXT);
         // A heading of several results is none of the first alone.
         let told = after(&["gro on\nsize 64", "size 128", "gro off\nsize 64", "size 64"]);
         assert!(!told[0].is(&told[2]) && !told[0].is(&told[3]), "gro was off");

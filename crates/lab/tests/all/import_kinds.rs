@@ -401,6 +401,15 @@ fn a_refusal_names_the_line_and_the_cause() {
     let cut = UDP.replace("196 Mbits/sec", "");
     let why = refused(&(pods(UDP, "a") + &pods(&cut, "b")));
     assert!(why.starts_with("x:18: pod/b/c: an amount or a rate in no unit"), "{why}");
+    // What a client that was interrupted did not hear is no nought.
+    let stopped =
+        udp.replacen("\"intervals\":", "\"error\": \"interrupt - the client has terminated\", \"intervals\":", 1);
+    let received = stopped.find("\"sum_received\"").unwrap();
+    let rate = stopped[received..].replacen("8911443.43472014", "0", 1);
+    let test = one(&format!("{}{rate}", &stopped[..received])).tests.remove(0);
+    let heard = ["received_bytes", "lost_packets"].map(|name| test.counters.total(name));
+    let unheard = ["jitter", "lost", "cpu_server"].iter().all(|name| !test.further.contains_key(*name));
+    assert!(heard == [None, None] && unheard && word(&test, "figure") == "sent", "{heard:?} {:?}", test.further);
     // A program's data file that nothing here reads.
     let flent = "{\n \"metadata\": {\n  \"NAME\": \"rrul\",\n  \"SERIES_META\": {}\n },\n \"results\": {}\n}\n";
     assert!(
@@ -474,5 +483,8 @@ fn a_protocol_that_is_not_told_is_not_called_tcp_without_a_word() {
     assert!(said(include_str!("../logs/iperf2-tcp.csv"), "do not tell TCP from datagrams"));
     let iperf = include_str!("../logs/iperf2-tcp.txt");
     let bare = &iperf[iperf.find('[').unwrap()..];
-    assert!(said(bare, "no heading tells the protocol") && !said(iperf, "no heading"));
+    assert!(
+        said(bare, "neither a heading nor a line of datagrams tells the protocol: it is called TCP")
+            && !said(iperf, "neither a heading")
+    );
 }

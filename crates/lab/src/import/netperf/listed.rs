@@ -182,6 +182,7 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         "us/Tran" => Unit::Other("us/Tr".into()),
         known => Unit::Other(known.into()),
     };
+    let is_classic = ["tcp_", "udp_", "sctp_"].iter().any(|of| measured.workload.starts_with(&format!("netperf-{of}")));
     let mut unread = Vec::new();
     for (name, value) in &pairs {
         let key = name.to_ascii_lowercase().replace(' ', "_");
@@ -192,7 +193,7 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
             match key.as_str() {
                 "command_line" => measured.told.line(Line { text: value, ..line }),
                 // Of a test whose name does not tell it.
-                "protocol" | "direction" => {
+                "protocol" | "direction" if !is_classic => {
                     measured.parameters.insert(key.clone(), shown(value, 40).into());
                 }
                 _ => measured.told.set(&key, value),
