@@ -162,35 +162,55 @@ fn run<const CHECKED: bool>(
     at: u32,
     alike: &Alike,
 ) -> (u32, u64) {
-    let room = to.len().saturating_sub(at);
+    let n = n.min(to.len().saturating_sub(at));
     let (target, start) = (&to.ring.raw, to.ring.head.wrapping_add(at));
-    let (slots, own) = from.run(cursor, n.min(room));
-    let (free, spare) = target.run(start, n.min(room));
+    if from.shared || target.keeps_words() {
+        carry::<CHECKED, true>(from, cursor, target, start, n, alike)
+    } else {
+        carry::<CHECKED, false>(from, cursor, target, start, n, alike)
+    }
+}
+
+/// `OTHERS`: another process may write to the frames, or to slots that only this side writes.
+#[inline(never)]
+fn carry<const CHECKED: bool, const OTHERS: bool>(
+    from: &Raw,
+    cursor: u32,
+    target: &Raw,
+    start: u32,
+    n: u32,
+    alike: &Alike,
+) -> (u32, u64) {
+    let (slots, own) = from.run(cursor, n);
+    let (free, spare) = target.run(start, n);
     // For a ring that this side writes, the kept words count, not the values another process may have written since.
-    let (own_words, keep) = (!CHECKED && from.keeps_words(), target.keeps_words());
+    let own_words = OTHERS && !CHECKED && from.keeps_words();
     let longest = from.limited(alike.longest).min(target.usable);
+    // By value: a copy of a frame could change anything, as far as the compiler knows, so that what it reads through a
+    // reference it would read again for each frame.
+    let (alike, sources, targets) = (*alike, from.buffers(cursor), target.buffers(start));
     let (mut done, mut bytes) = (0, 0);
     for (((slot, mine), free), spare) in slots.iter().zip(own).zip(free).zip(spare) {
         let word = if own_words { from.word(cursor.wrapping_add(done)) } else { slot.word() };
-        let len = word.len();
-        if !plain(word, longest) || *mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != *mine) {
+        let (len, mine, spare) = (word.len(), *mine, *spare);
+        if !plain(word, longest) || mine < BUFFERS_RESERVED || (CHECKED && word.buf_idx() != mine) {
             break;
         }
-        from.prefetch::<false>(cursor.wrapping_add(done + AHEAD));
-        target.prefetch::<true>(start.wrapping_add(done + AHEAD));
+        sources.prefetch::<false>(done + AHEAD);
+        targets.prefetch::<true>(done + AHEAD);
         // SAFETY: both buffers are known privately and lie inside their regions; `len` is at least 16 and fits both. The
         // source slot is delivered or committed and the target slot reserved, all borrowed by the caller: in a private
         // region no other reference to either buffer is alive, and no two slots hold one; in a shared one another
         // process may write to either, and then they may be the same bytes.
         let of_run = unsafe {
-            let (src, dst) = (from.at(*mine).as_ptr(), target.at(*spare).as_ptr());
-            copy_alike(dst, src, len.into(), alike, from.shared)
+            let (src, dst) = (sources.at(mine).as_ptr(), targets.at(spare).as_ptr());
+            copy_alike(dst, src, len.into(), &alike, OTHERS)
         };
         if !of_run {
             break;
         }
-        let word = SlotWord::new(*spare, len, 0);
-        if keep {
+        let word = SlotWord::new(spare, len, 0);
+        if OTHERS {
             target.set_word(start.wrapping_add(done), word);
         } else {
             free.set(word);

@@ -36,9 +36,10 @@ pub(crate) struct Raw {
     pub(crate) shared: bool,
     /// Capacity of a buffer.
     pub(crate) usable: u16,
-    /// Data of buffer 0, and log2 of the distance from one buffer to the next.
+    /// Data of buffer 0, and the distance from one buffer to the next: a factor costs one instruction where a variable
+    /// shift costs three.
     data: NonNull<u8>,
-    shift: u32,
+    stride: usize,
     pub(crate) buffers: u32,
     /// Identifier of the only pipe that may be this ring's engine; 0 if the ring's holder is the engine.
     pub(crate) pipe: u64,
@@ -48,6 +49,37 @@ pub(crate) struct Raw {
 
 // SAFETY: the pointers go into the region that `region` keeps alive; slots and metadata are atomics.
 unsafe impl Send for Raw {}
+
+/// Buffers that a ring's slots hold, from one slot on, for a loop over them.
+#[derive(Clone, Copy)]
+pub(crate) struct Buffers<'a> {
+    own: &'a [u32],
+    mask: u32,
+    first: u32,
+    data: NonNull<u8>,
+    stride: usize,
+}
+
+impl Buffers<'_> {
+    /// See [`Raw::at`].
+    ///
+    /// # Safety
+    /// `buf` must be a buffer of the ring's region.
+    #[inline(always)]
+    pub(crate) unsafe fn at(&self, buf: u32) -> NonNull<u8> {
+        // SAFETY: the caller's promise: it lies inside the region.
+        unsafe { self.data.add(buf as usize * self.stride) }
+    }
+
+    /// See [`Raw::prefetch`]; of the `i`th slot.
+    #[inline(always)]
+    pub(crate) fn prefetch<const WRITE: bool>(&self, i: u32) {
+        // SAFETY: `own` has mask + 1 entries.
+        let buf = unsafe { *self.own.get_unchecked((self.first.wrapping_add(i) & self.mask) as usize) };
+        let at = self.data.as_ptr().wrapping_add(buf as usize * self.stride);
+        if WRITE { prefetch::to_write(at) } else { prefetch::to_read(at) }
+    }
+}
 
 impl Raw {
     /// Slot k starts with buffer `first_buf + k`.
@@ -62,7 +94,7 @@ impl Raw {
             shared: region.sharing() == Sharing::Shared,
             usable: region.usable,
             data: region.data(),
-            shift: region.buf_size().trailing_zeros(),
+            stride: region.buf_size() as usize,
             buffers: region.buffers(),
             pipe: 0,
             claim: None,
@@ -167,6 +199,12 @@ impl Raw {
         (unsafe { std::slice::from_raw_parts(self.slots.add(from).as_ptr(), len) }, &self.own[from..from + len])
     }
 
+    /// The buffers of the slots from `cursor` on.
+    #[inline]
+    pub(crate) fn buffers(&self, cursor: u32) -> Buffers<'_> {
+        Buffers { own: &self.own, mask: self.mask, first: cursor, data: self.data, stride: self.stride }
+    }
+
     /// Like [`Raw::run`], with the buffers to be exchanged.
     #[inline]
     pub(crate) fn run_mut(&mut self, cursor: u32, n: u32) -> (&[SlotCell], &mut [u32]) {
@@ -208,27 +246,27 @@ impl Raw {
     pub(crate) unsafe fn at(&self, buf: u32) -> NonNull<u8> {
         debug_assert!(buf < self.buffers);
         // SAFETY: a buffer below the count lies inside the region.
-        unsafe { self.data.add((buf as usize) << self.shift) }
+        unsafe { self.data.add(buf as usize * self.stride) }
     }
 
     /// Prefetches lines `from` to `to` (64 bytes each) of the buffer that a slot holds, to be read.
     #[inline]
     pub(crate) fn prefetch_lines(&self, cursor: u32, from: usize, to: usize) {
-        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        let at = self.data.as_ptr().wrapping_add(self.buf(cursor) as usize * self.stride);
         (from..to).for_each(|line| prefetch::to_read(at.wrapping_add(64 * line)));
     }
 
     /// Prefetches the first `lines` lines of the buffer that a slot holds, to be written.
     #[inline]
     pub(crate) fn fetch_lines(&self, cursor: u32, lines: usize) {
-        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        let at = self.data.as_ptr().wrapping_add(self.buf(cursor) as usize * self.stride);
         (0..lines).for_each(|line| prefetch::to_write(at.wrapping_add(64 * line)));
     }
 
     /// Prefetches the first line of the buffer that a slot holds, to be read or to be written.
     #[inline]
     pub(crate) fn prefetch<const WRITE: bool>(&self, cursor: u32) {
-        let at = self.data.as_ptr().wrapping_add((self.buf(cursor) as usize) << self.shift);
+        let at = self.data.as_ptr().wrapping_add(self.buf(cursor) as usize * self.stride);
         if WRITE { prefetch::to_write(at) } else { prefetch::to_read(at) }
     }
 

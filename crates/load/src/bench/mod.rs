@@ -7,6 +7,7 @@ mod alone;
 mod cable;
 mod checksum;
 mod copied;
+mod ets;
 mod fc_crc;
 mod fcoe;
 mod forward;
@@ -105,6 +106,7 @@ pub const BENCHES: &[Bench] = &[
     forward::BENCH,
     null::BENCH,
     udp_tx::BENCH,
+    ets::BENCH,
     udp_flood::BENCH,
     checksum::BENCH,
     tso::BENCH,
