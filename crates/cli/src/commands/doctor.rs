@@ -44,8 +44,9 @@ struct Arguments {
     roles: Vec<Role>,
     /// Examine what was kept of a machine instead of this one: a tree of `linerate nic record`; a sosreport's folder; or a
     /// file or folder with the output of `ip -d -s addr`, `ip route`, `ip rule`, `ip neigh`, `tc -s qdisc`, `sysctl -a`, `lscpu`,
-    /// ethtool with its options, `lspci -vv`, `iptables-save -c`, `nft list ruleset`, `dmesg`, `nstat -az`, `ss -ltn` and files of
-    /// /proc; of FreeBSD that of `ifconfig`, `sysctl -a`, `netstat -m` and `pciconf -lcv`.
+    /// ethtool with its options, `lspci -vv`, `iptables-save -c`, `nft list ruleset`, `dmesg`, `nstat -az`, `ss -ltn`, ping, older
+    /// programs and files of /proc and /sys; of FreeBSD that of `ifconfig`, `sysctl -a`, `netstat -m`, `netstat -i`, `dmesg` and
+    /// `pciconf -lcv`.
     #[arg(long, value_name = "PATH", value_parser = file, conflicts_with = "remote")]
     from: Option<PathBuf>,
     /// Print what each rule looks at, how its changes are proven, and their class.

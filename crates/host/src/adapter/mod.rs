@@ -21,7 +21,7 @@ mod neighbours;
 mod notation;
 mod pause;
 mod policies;
-mod qdiscs;
+pub(crate) mod qdiscs;
 mod queues;
 mod recorded;
 mod recorder;

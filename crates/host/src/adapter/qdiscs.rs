@@ -10,6 +10,9 @@ const HEADER: usize = 20;
 const TCA_KIND: u16 = 1;
 const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
+/// TCA_STATS_BASIC: `struct gnet_stats_basic` with bytes and packets; TCA_STATS_PKT64: packets.
+const STATS_BASIC: u16 = 1;
+const STATS_PACKETS: u16 = 8;
 /// TCA_STATS_QUEUE: `struct gnet_stats_queue` with qlen, backlog, drops.
 const STATS_QUEUE: u16 = 3;
 const TCA_TBF_PARMS: u16 = 1;
@@ -20,7 +23,7 @@ const TCA_FQ_FLOW_MAX_RATE: u16 = 7;
 const TCA_FQ_PLIMIT: u16 = 1;
 const TCA_CODEL_LIMIT: u16 = 2;
 /// Kinds of filters, with the attribute of their actions.
-const ACTIONS: &[(&str, u16)] =
+pub(crate) const ACTIONS: &[(&str, u16)] =
     &[("matchall", 2), ("flower", 3), ("basic", 3), ("bpf", 1), ("u32", 7), ("fw", 4), ("cgroup", 1)];
 const TCA_ACT_KIND: u16 = 1;
 const TCA_ACT_OPTIONS: u16 = 2;
@@ -42,7 +45,8 @@ pub struct Qdisc {
     pub burst: Option<u64>,
     /// Packets, or of bfifo bytes, that it holds.
     pub limit: Option<u32>,
-    /// Packets that it dropped.
+    /// Packets that it sent, and that it dropped.
+    pub sent: u64,
     pub drops: u64,
 }
 
@@ -60,8 +64,8 @@ impl Qdisc {
         };
         // In `struct tc_tbf_qopt` the burst is a time at its rate, in ticks of 64 ns (PSCHED_SHIFT).
         let ticks = attribute(options, TCA_TBF_PARMS).filter(|parameters| kind == "tbf" && parameters.len() >= 36);
-        let wide = attribute(options, TCA_TBF_RATE64).map(|rate| long(rate, 0)).or(rate.map(u64::from));
-        let burst = ticks.zip(wide).map(|(parameters, rate)| {
+        let wide_rate = attribute(options, TCA_TBF_RATE64).map(|rate| long(rate, 0)).or(rate.map(u64::from));
+        let burst = ticks.zip(wide_rate).map(|(parameters, rate)| {
             saturating_u64(u128::from(rate) * u128::from(word(parameters, 28)) * 64 / 1_000_000_000)
         });
         let limit = match kind.as_str() {
@@ -71,7 +75,9 @@ impl Qdisc {
             "fq_codel" | "codel" => number(TCA_CODEL_LIMIT),
             _ => None,
         };
-        let counted = attribute(rest, TCA_STATS2).and_then(|stats| attribute(stats, STATS_QUEUE));
+        let of = |kind| attribute(rest, TCA_STATS2).and_then(|stats| attribute(stats, kind));
+        let (counted, wide) = (of(STATS_QUEUE), of(STATS_PACKETS).filter(|wide| wide.len() >= 8));
+        let sent = of(STATS_BASIC).filter(|basic| basic.len() >= 12).map(|basic| word(basic, 8).into());
         Some(Self {
             link: word(header, 4),
             kind,
@@ -81,9 +87,10 @@ impl Qdisc {
                 parent => format!("{:x}:{:x}", parent >> 16, parent & 0xffff),
             },
             // All ones: without a limit.
-            rate: wide.filter(|rate| *rate != 0 && *rate != u64::from(u32::MAX)),
+            rate: wide_rate.filter(|rate| *rate != 0 && *rate != u64::from(u32::MAX)),
             burst,
             limit,
+            sent: wide.map(|wide| long(wide, 0)).or(sent).unwrap_or(0),
             drops: counted.map_or(0, |counted| word(counted, 8).into()),
         })
     }
@@ -166,6 +173,7 @@ mod tests {
             rate,
             burst: None,
             limit,
+            sent: 0,
             drops,
         };
         let wanted = [

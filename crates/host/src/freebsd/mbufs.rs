@@ -7,6 +7,8 @@ use super::lines;
 pub struct Mbufs {
     /// Clusters, in use and kept, and the most that there may be; none if no line tells them.
     pub clusters: Option<(u64, u64)>,
+    /// Requests for jumbo clusters of 4, 9 and 16 KiB that were denied.
+    pub jumbo: [u64; 3],
     /// Requests that were denied: for buffers, for clusters, and for both in one.
     pub denied: [u64; 3],
 }
@@ -21,6 +23,7 @@ impl Mbufs {
             match numbers[..] {
                 [_, _, total, most] if words.starts_with("mbuf clusters in use") => all.clusters = Some((total, most)),
                 [a, b, c] if words.starts_with("requests for mbufs denied") => all.denied = [a, b, c],
+                [a, b, c] if words.starts_with("requests for jumbo clusters denied") => all.jumbo = [a, b, c],
                 _ => {}
             }
         }
@@ -38,7 +41,10 @@ mod tests {
                     65536/0/65536/65537 mbuf clusters in use (current/cache/total/max)\n\
                     0/508/508/1018159 4k (page size) jumbo clusters in use (current/cache/total/max)\n\
                     0/7/7 requests for mbufs denied (mbufs/clusters/mbuf+clusters)\n0/0/0 requests for mbufs delayed\n";
-        assert_eq!(Mbufs::parse(text), Mbufs { clusters: Some((65_536, 65_537)), denied: [0, 7, 7] });
+        assert_eq!(
+            Mbufs::parse(text),
+            Mbufs { clusters: Some((65_536, 65_537)), denied: [0, 7, 7], ..Mbufs::default() }
+        );
         for end in 0..text.len() {
             assert!(Mbufs::parse(&text[..end]).denied.iter().all(|denied| *denied <= 7));
         }

@@ -6,7 +6,7 @@ use std::io;
 
 /// Names of the files in a recorded tree's folder `freebsd`, and the command whose output each has. Those
 /// behind the packages, with descriptions of variables and with buffers, may be missing.
-pub const FREEBSD_FILES: [(&str, &str); 7] = [
+pub const FREEBSD_FILES: [(&str, &str); 9] = [
     ("ifconfig", "ifconfig -m"),
     ("sysctl", "sysctl -a"),
     ("pciconf", "pciconf -lcv"),
@@ -14,6 +14,8 @@ pub const FREEBSD_FILES: [(&str, &str); 7] = [
     ("pkg", "pkg info"),
     ("sysctl-d", "sysctl -ad"),
     ("netstat-m", "netstat -m"),
+    ("dmesg", "dmesg"),
+    ("netstat-i", "netstat -i"),
 ];
 
 /// Outputs of the programs of a host.
@@ -29,6 +31,10 @@ pub struct FreebsdTexts {
     pub descriptions: Part<SysctlText>,
     /// Buffers of the network.
     pub mbufs: Part<Mbufs>,
+    /// The kernel's messages.
+    pub messages: Part<String>,
+    /// Counters of interfaces (`netstat -i`).
+    pub counted: Part<String>,
     /// Texts whose end is missing.
     pub cut: Vec<String>,
 }
@@ -37,18 +43,19 @@ impl FreebsdTexts {
     /// Parses the texts that `get` returns for the names of [`FREEBSD_FILES`].
     pub fn read(get: impl Fn(&str) -> io::Result<Vec<u8>>) -> Self {
         let mut cut = Vec::new();
-        let [interfaces, sysctl, pci, loader, packages, descriptions, mbufs] = FREEBSD_FILES.map(|(name, command)| {
-            let bytes = get(name).map_err(|e| match e.kind() {
-                io::ErrorKind::NotFound => {
-                    Absent::told(format!("not recorded; write it by: {command} >freebsd/{name}"))
+        let [interfaces, sysctl, pci, loader, packages, descriptions, mbufs, messages, counted] =
+            FREEBSD_FILES.map(|(name, command)| {
+                let bytes = get(name).map_err(|e| match e.kind() {
+                    io::ErrorKind::NotFound => {
+                        Absent::told(format!("not recorded; write it by: {command} >freebsd/{name}"))
+                    }
+                    _ => Absent::from(e),
+                })?;
+                if bytes.last().is_some_and(|last| *last != b'\n') {
+                    cut.push(name.to_owned());
                 }
-                _ => Absent::from(e),
-            })?;
-            if bytes.last().is_some_and(|last| *last != b'\n') {
-                cut.push(name.to_owned());
-            }
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        });
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            });
         Self {
             interfaces: interfaces.map(|text: String| Ifconfig::parse(&text)),
             sysctl: sysctl.map(|text| SysctlText::parse(&text)),
@@ -57,6 +64,8 @@ impl FreebsdTexts {
             packages: packages.map(|text| InstalledPackage::parse(&text)),
             descriptions: descriptions.map(|text| SysctlText::parse(&text)),
             mbufs: mbufs.map(|text| Mbufs::parse(&text)),
+            messages,
+            counted,
             cut,
         }
     }

@@ -1,8 +1,8 @@
 //! Texts of ethtool(8), each behind its heading; those without one (`-i`, `-S`) are of the interface that a line with the command
 //! names, or the name of the file. Of a module (`-m`) they become its memory again.
 
-use super::Printed;
 use super::ip::Links;
+use super::{Printed, command};
 use crate::adapter::{ModulePage, Question};
 use crate::ethtool::bitset;
 use crate::netlink::message::Message;
@@ -60,6 +60,31 @@ fn commanded(line: &str) -> Option<&str> {
     words[at + 1..].iter().find(|word| !word.starts_with('-')).copied()
 }
 
+/// Options, and what is printed behind a command with one; a text of which grep(1) has left a part has no heading.
+const OPTIONS: [(&str, Kind); 12] = [
+    ("-k", Kind::Features),
+    ("--show-features", Kind::Features),
+    ("--show-offload", Kind::Features),
+    ("-c", Kind::Coalesce),
+    ("-a", Kind::Pause),
+    ("-x", Kind::Rss),
+    ("-i", Kind::Driver),
+    ("-S", Kind::Statistics),
+    ("--statistics", Kind::Statistics),
+    ("-m", Kind::Module),
+    ("--show-fec", Kind::Fec),
+    ("--show-eee", Kind::Eee),
+];
+
+/// Kind of what a command prints, if the text behind it has lost its heading.
+fn asked(line: &str) -> Option<Kind> {
+    let mut words = line.split('|').next()?.split_whitespace().skip_while(|word| !word.ends_with("ethtool")).skip(1);
+    match words.find(|word| word.starts_with('-')) {
+        Some(option) => OPTIONS.iter().find(|(one, _)| *one == option).map(|(_, kind)| *kind),
+        None => Some(Kind::Settings),
+    }
+}
+
 fn heading(line: &str) -> Option<(Kind, Option<&str>)> {
     // Behind the interface the number of rings may stand.
     let one =
@@ -81,12 +106,16 @@ pub(super) fn read(host: &mut Printed, links: &mut Links, lines: &[String], file
         if let Some(name) = commanded(line) {
             named = Some(name.to_owned());
         }
-        let Some((kind, name)) = heading(line) else {
+        let next = lines.get(at + 1).map_or("", |next| next.trim_end());
+        let is_typed = || command(line).is_some() || line.starts_with("ethtool ") || line.starts_with("sudo ethtool ");
+        let bare = asked(line).filter(|_| commanded(line).is_some() && next.contains(':') && heading(next).is_none());
+        let bare = bare.filter(|_| is_typed());
+        let Some((kind, name)) = heading(line).or(bare.map(|kind| (kind, None))) else {
             at += 1;
             continue;
         };
         // Up to an empty line, the next heading, or the next command; the first line of a driver is its own.
-        let from = if matches!(kind, Kind::Driver | Kind::Module) { at } else { at + 1 };
+        let from = if matches!(kind, Kind::Driver | Kind::Module) && bare.is_none() { at } else { at + 1 };
         let rest = lines[at + 1..].iter();
         let is_end = |line: &String| {
             heading(line.trim_end()).is_some()
@@ -283,19 +312,22 @@ const MEASURED: [(&str, bool, usize, &str, f64); 5] = [
     ("Receiver signal average optical power", true, 104, " mW", 10_000.0),
 ];
 /// Flags, of SFP at its second address, and of QSFP by channel: words, place, bit; of later channels in the lower half.
-const FLAGS: [(&str, usize, u8); 6] = [
+const FLAGS: [(&str, usize, u8); 5] = [
+    ("Module temperature high alarm", 112, 7),
     ("Laser output power high alarm", 112, 1),
     ("Laser output power low alarm", 112, 0),
     ("Laser rx power high alarm", 113, 7),
     ("Laser rx power low alarm", 113, 6),
-    ("Laser rx power high warning", 117, 7),
-    ("Laser rx power low warning", 117, 6),
 ];
 
 /// The memory of a module, as far as the text tells it.
 fn module(host: &mut Printed, interface: &str, lines: &[String]) {
     let hex = |text: &str| u8::from_str_radix(text.split_whitespace().next()?.trim_start_matches("0x"), 16).ok();
-    let Some(kind) = value(lines, "Identifier").and_then(hex) else { return };
+    let has = |words: &str| lines.iter().any(|line| line.contains(words));
+    // Of a part of the text its other lines tell the form.
+    let form =
+        || if has("(Channel ") { Some(0x11) } else { has("Receiver signal average optical power").then_some(0x03) };
+    let Some(kind) = value(lines, "Identifier").and_then(hex).or_else(form) else { return };
     let (mut pages, is_sfp) = ([vec![0_u8; 128], vec![0_u8; 128]], matches!(kind, 0x02 | 0x03 | 0x0b));
     pages[0][0] = kind;
     let number = |line: &str, unit: &str| line.split_once(unit)?.0.rsplit([' ', ':']).next()?.parse::<f64>().ok();
@@ -339,11 +371,22 @@ fn module(host: &mut Printed, interface: &str, lines: &[String]) {
         if let (Some(lane), Some(light)) = (channel("Rcvr signal avg optical power(Channel "), number(text, " mW")) {
             put(&mut pages[0], 34 + 2 * lane, light * 10_000.0);
         }
+        if text.starts_with("Module temperature high alarm") && text.ends_with(": On") {
+            pages[0][6] |= 0x80;
+        }
         if let Some(lane) = channel("Rx power low alarm (Channel ").or(channel("Laser rx power low alarm (Channel "))
             && text.ends_with(": On")
         {
             pages[0][9 + lane / 2] |= if lane % 2 == 0 { 0x40 } else { 0x04 };
         }
+    }
+    // Some modules know their limits, and raise no flag.
+    let light = |words: &str| lines.iter().find_map(|line| number(line.trim_start().strip_prefix(words)?, " mW"));
+    let received = light("Receiver signal average optical power");
+    if let (true, Some(light), Some(least)) = (is_sfp, received, light("Laser rx power low alarm threshold"))
+        && light < least
+    {
+        pages[1][113] |= 0x40;
     }
     if is_sfp && told {
         // It measures, in units that need no calibration, and its flags are in use.

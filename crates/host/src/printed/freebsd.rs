@@ -1,15 +1,32 @@
 //! Texts of a FreeBSD host, which are told apart by their lines: each becomes the file that a tree has it in.
 
-use super::Printed;
+use super::{Printed, command};
 use std::collections::BTreeMap;
 
 pub(super) const IFCONFIG: &str = "freebsd/ifconfig";
 const SYSCTL: &str = "freebsd/sysctl";
 const PCICONF: &str = "freebsd/pciconf";
 const MBUFS: &str = "freebsd/netstat-m";
+const MESSAGES: &str = "freebsd/dmesg";
+const COUNTED: &str = "freebsd/netstat-i";
+/// Words of the kernel's messages about the network.
+const WORDS: [&str; 9] = [
+    "Listen queue overflow",
+    "limit reached",
+    "atchdog timeout",
+    "is using my IP address",
+    " moved from ",
+    "interrupt storm",
+    "link state changed to",
+    "Limiting ",
+    "Could not setup receive structures",
+];
 
 /// File of what a line that is not indented begins, if it is FreeBSD's.
 fn begins(line: &str) -> Option<&'static str> {
+    if WORDS.iter().any(|word| line.contains(word)) {
+        return Some(MESSAGES);
+    }
     let (name, rest) = line.split_once(':')?;
     let word = !name.contains(char::is_whitespace) && !name.is_empty();
     match () {
@@ -36,7 +53,14 @@ pub(super) fn read<'a>(host: &mut Printed, lines: impl Iterator<Item = &'a str>)
     let (mut files, mut inside) = (BTreeMap::<&str, String>::new(), None);
     for line in lines {
         if !line.starts_with(char::is_whitespace) {
-            inside = if is_of_mbufs(line) { Some(MBUFS) } else { begins(line) };
+            // A table lasts up to an empty line or the next command.
+            let table = inside == Some(COUNTED) && !line.is_empty() && command(line).is_none();
+            inside = match line.split_whitespace().collect::<Vec<_>>()[..] {
+                ["Name", "Mtu", "Network", ..] => Some(COUNTED),
+                _ if is_of_mbufs(line) => Some(MBUFS),
+                _ if table && begins(line).is_none() => Some(COUNTED),
+                _ => begins(line),
+            };
         }
         if let Some(file) = inside {
             let text = files.entry(file).or_default();

@@ -1,9 +1,12 @@
 //! Texts of ip(8) and tc(8): links with their addresses, routes, neighbours, queueing disciplines.
 
-use super::Printed;
+use super::older::FIRST;
+use super::proc::LOG;
+use super::{Printed, command};
 use crate::adapter::Details;
 use crate::adapter::Question;
 use crate::adapter::link::{COUNTERS, FLAGS, STATES};
+use crate::adapter::qdiscs::ACTIONS;
 use crate::netlink::message::Message;
 use linerate_text::{cut, unhex};
 use std::collections::BTreeMap;
@@ -18,7 +21,7 @@ const HARDWARE: [(&str, u16); 6] =
 /// Words behind a link's first line that are no kind.
 const OTHER: [&str; 8] = ["bridge_slave", "bond_slave", "altname", "alias", "vf", "prog/xdp", "parentbus", "link/"];
 /// Values of ip -d link: word, and number of the attribute.
-const NUMBERS: [(&str, u16); 12] = [
+const NUMBERS: [(&str, u16); 13] = [
     ("promiscuity", 30),
     ("minmtu", 50),
     ("maxmtu", 51),
@@ -31,6 +34,7 @@ const NUMBERS: [(&str, u16); 12] = [
     ("gro_max_size", 58),
     ("gso_ipv4_max_size", 63),
     ("gro_ipv4_max_size", 64),
+    ("carrier_down_count", 48),
 ];
 /// Kinds by the driver that `ethtool -i` tells, which `ip` without -d does not.
 const DRIVERS: [(&str, &str); 6] = [
@@ -119,11 +123,17 @@ impl Links {
         for line in lines {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             if let Some((index, name, lower, flags)) = head(line) {
+                // Older programs tell no number: it is that of another text, or a new one.
+                let known = self.index(&name).filter(|known| index.max(*known) >= FIRST);
+                let index = known.unwrap_or(if index < FIRST { index } else { self.free() });
                 let (known, link) = self.all.entry(index).or_default();
                 // A number of another host's text.
                 if known.is_empty() || *known == name {
                     *known = name;
-                    (link.flags, link.lower, current) = (flags, lower.or(link.lower.take()), Some(index));
+                    if link.flags.is_empty() || line.contains(" state ") {
+                        link.flags = flags;
+                    }
+                    (link.lower, current) = (lower.or(link.lower.take()), Some(index));
                     link.words.extend(words);
                 } else {
                     current = None;
@@ -163,6 +173,10 @@ impl Links {
         self.all.iter().find(|(_, (known, _))| known == name).map(|(index, _)| *index)
     }
 
+    fn free(&self) -> u32 {
+        FIRST + u32::try_from(self.all.len()).unwrap_or(0)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -196,8 +210,72 @@ impl Links {
         told.or_else(guessed).map(str::to_owned)
     }
 
+    /// What files of sysfs say of links, which no other text may tell.
+    pub(super) fn of_files(&mut self, host: &Printed) {
+        for (path, value) in &host.files {
+            let Some((name, file)) = path.strip_prefix("sys/class/net/").and_then(|rest| rest.split_once('/')) else {
+                continue;
+            };
+            let value = String::from_utf8_lossy(value).trim().to_owned();
+            let index = self.index(name).unwrap_or_else(|| self.free());
+            let (_, link) = self.all.entry(index).or_insert_with(|| {
+                let flags = ["UP", "LOWER_UP"].map(str::to_owned).to_vec();
+                let words = ["link/ether"].map(str::to_owned).to_vec();
+                (name.to_owned(), Link { flags, words, ..Link::default() })
+            });
+            let counter = file.strip_prefix("statistics/").and_then(|file| COUNTERS.iter().find(|one| **one == file));
+            match (file, counter) {
+                (_, Some(counter)) => {
+                    link.counters.entry(counter).or_insert(value.parse().unwrap_or(0));
+                }
+                ("mtu", _) => link.words.extend(["mtu".to_owned(), value]),
+                ("tx_queue_len", _) => link.words.extend(["qlen".to_owned(), value]),
+                ("carrier_down_count", _) => link.words.extend(["carrier_down_count".to_owned(), value]),
+                ("operstate" | "carrier", _) if value == "down" || value == "0" => {
+                    link.flags.retain(|flag| flag != "LOWER_UP");
+                    link.flags.push("NO-CARRIER".to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Address on PCI in the name that udev gives a port: `enp175s0f1np1` is 0000:af:00.1.
+    fn placed(name: &str) -> Option<String> {
+        let rest = name.strip_prefix("en")?;
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let of = |rest: &str, letter: char| -> Option<(u32, usize)> {
+            let rest = rest.strip_prefix(letter)?;
+            Some((rest[..digits(rest)].parse().ok()?, 1 + digits(rest)))
+        };
+        let (domain, at) = of(rest, 'P').unwrap_or((0, 0));
+        let (bus, more) = of(&rest[at..], 'p')?;
+        let at = at + more;
+        let (slot, more) = of(&rest[at..], 's')?;
+        let (function, _) = of(&rest[at + more..], 'f').unwrap_or((0, 0));
+        // Those of USB have a place on that behind it.
+        (!rest[at + more..].starts_with('u')).then(|| format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"))
+    }
+
+    /// Drivers and places of links by lines of the kernel's log: `ixgbe 0000:05:00.0 eth2: NIC Link is Up`.
+    fn of_log(&mut self, host: &Printed) {
+        let log = host.files.get(LOG).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
+        for line in log.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            for three in words.windows(3) {
+                let (driver, place, name) = (three[0], three[1], three[2].trim_end_matches(':'));
+                let is_place = place.len() == 12 && place.as_bytes()[4] == b':' && place.as_bytes()[10] == b'.';
+                if is_place && self.index(name).is_some() {
+                    self.buses.entry(name.to_owned()).or_insert_with(|| place.to_owned());
+                    self.drivers.entry(name.to_owned()).or_insert_with(|| driver.to_owned());
+                }
+            }
+        }
+    }
+
     /// Answers about all links and their addresses, and what sysfs shows of them.
     pub(super) fn answer(&mut self, host: &mut Printed) {
+        self.of_log(host);
         let kinds: Vec<(u32, String)> = (self.all.iter())
             .filter(|(_, (_, link))| link.kind.is_none())
             .filter_map(|(index, (name, link))| Some((*index, self.kind(name, link)?)))
@@ -210,9 +288,18 @@ impl Links {
             if let Some(address) = link.words.iter().position(|word| word.starts_with("link/")) {
                 host.write(format!("{at}/address"), link.words.get(address + 1).cloned().unwrap_or_default());
             }
-            let device = behind(&link.words, "parentdev").or_else(|| self.buses.get(name).map(String::as_str));
+            let told = behind(&link.words, "parentdev").or_else(|| self.buses.get(name).map(String::as_str));
+            let device = told.map(str::to_owned).or_else(|| Self::placed(name).filter(|_| link.kind.is_none()));
             if let Some(device) = device.filter(|device| device.contains(':')) {
                 host.devices.insert(name.clone(), format!("sys/devices/pci/{device}"));
+            }
+            let file = |file: &str| host.files.get(&format!("{at}/{file}")).map(|text| String::from_utf8_lossy(text));
+            if let Some(speed) = file("speed").and_then(|speed| speed.trim().parse::<u32>().ok()) {
+                let mut modes = Message::about(0, 0, &[]);
+                modes.attribute(5, &speed.to_ne_bytes());
+                let duplex = file("duplex").and_then(|duplex| ["half", "full"].iter().position(|one| *one == duplex));
+                duplex.iter().for_each(|duplex| modes.attribute(6, &[u8::from(*duplex == 1)]));
+                host.add_once(Question::LinkModes, name, modes.into_body());
             }
             for (address, bits, other, states) in &link.addresses {
                 let header = [&[family(*address), *bits, 0, 0][..], &index.to_ne_bytes()].concat();
@@ -364,19 +451,29 @@ const ARP: &str = "IP address       HW type     Flags       HW address          
 
 /// Routes, neighbours and queueing disciplines.
 pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
-    let mut at = 0;
+    let (mut at, mut device) = (0, None::<String>);
     while let Some(line) = lines.get(at) {
         at += 1;
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if let Some(line) = command(line) {
+            let of: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            device = behind(&of, "dev").map(str::to_owned);
+        }
+        // Of `tc qdisc show dev eth0` the device stands in the command alone.
+        if words.first().is_some_and(|word| word == "qdisc") && behind(&words, "dev").is_none() {
+            words.extend(device.iter().flat_map(|device| ["dev".to_owned(), device.clone()]));
+        }
         if line.starts_with(char::is_whitespace) || words.len() < 2 {
             continue;
         }
         if let (Some(priority), Some(table)) = (words[0].strip_suffix(':'), behind(&words, "lookup")) {
             policy(priority, &words, table).into_iter().for_each(|one| host.add(Question::Policies, "", one));
         } else if words[0] == "qdisc" {
-            let dropped =
-                lines.get(at).and_then(|line| line.split_once("(dropped ")?.1.split(',').next()?.parse().ok());
-            qdisc(links, &words, dropped.unwrap_or(0)).into_iter().for_each(|one| host.add(Question::Qdiscs, "", one));
+            // ` Sent 812 bytes 5 pkt (dropped 4, overlimits 0 requeues 0)`
+            let next: Vec<&str> = lines.get(at).map_or_else(Vec::new, |line| line.split_whitespace().collect());
+            let of = |at: usize| next.get(at).and_then(|word| word.trim_end_matches(',').parse().ok()).unwrap_or(0);
+            let counts = if next.first() == Some(&"Sent") { [of(3), of(6)] } else { [0; 2] };
+            qdisc(links, &words, counts).into_iter().for_each(|one| host.add(Question::Qdiscs, "", one));
         } else if let Some(state) = STATES_OF.iter().find(|(name, _)| words.last().is_some_and(|word| word == name)) {
             neighbour(host, links, &words, state.1);
         } else {
@@ -539,7 +636,7 @@ fn metrics(message: &mut Message, words: &[String]) {
 }
 
 /// `qdisc pfifo 8001: dev eth0 root refcnt 2 limit 2p`.
-fn qdisc(links: &Links, words: &[String], dropped: u32) -> Option<Vec<u8>> {
+fn qdisc(links: &Links, words: &[String], [sent, dropped]: [u32; 2]) -> Option<Vec<u8>> {
     let index = links.index(behind(words, "dev")?)?;
     let hex = |text: &str| u32::from_str_radix(text, 16).ok();
     let parent = match behind(words, "parent").and_then(|parent| parent.split_once(':')) {
@@ -554,27 +651,23 @@ fn qdisc(links: &Links, words: &[String], dropped: u32) -> Option<Vec<u8>> {
     match (words[1].as_str(), limit) {
         ("pfifo" | "bfifo", Some(limit)) => message.attribute(2, &limit),
         ("tbf", _) => message.nest(2 | NESTED, |options| bucket(options, words)),
-        ("fq", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(1, &limit)),
+        ("fq", Some(limit)) => message.nest(2 | NESTED, |options| {
+            options.attribute(1, &limit);
+            let most = behind(words, "maxrate").and_then(|rate| scaled(rate, 1000));
+            most.iter().for_each(|bits| options.attribute(7, &cut(bits / 8, u32::MAX).to_ne_bytes()));
+        }),
         ("fq_codel" | "codel", Some(limit)) => message.nest(2 | NESTED, |options| options.attribute(2, &limit)),
         _ => {}
     }
-    message.nest(7 | NESTED, |stats| stats.attribute(3, &[0, 0, dropped, 0, 0].map(u32::to_ne_bytes).concat()));
+    message.nest(7 | NESTED, |stats| {
+        stats.attribute(1, &[&0_u64.to_ne_bytes()[..], &sent.to_ne_bytes()].concat());
+        stats.attribute(3, &[0, 0, dropped, 0, 0].map(u32::to_ne_bytes).concat());
+    });
     Some(message.into_body())
 }
 
 /// `struct tc_tbf_qopt` of `rate 5Gbit burst 5Kb`, and its rate alone.
 fn bucket(options: &mut Message, words: &[String]) {
-    let scaled = |text: &str, step: u64| -> Option<u64> {
-        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-        let power = match text[digits.len()..].bytes().next() {
-            Some(b'K') => 1,
-            Some(b'M') => 2,
-            Some(b'G') => 3,
-            Some(b'T') => 4,
-            _ => 0,
-        };
-        digits.parse::<u64>().ok()?.checked_mul(step.pow(power))
-    };
     let Some(rate) = behind(words, "rate").and_then(|rate| scaled(rate, 1000)).map(|bits| bits / 8) else { return };
     let burst = behind(words, "burst").and_then(|text| scaled(text.split('/').next()?, 1024)).unwrap_or(0);
     let ticks = u128::from(burst) * 1_000_000_000 / 64 / u128::from(rate.max(1));
@@ -583,4 +676,55 @@ fn bucket(options: &mut Message, words: &[String]) {
     parameters[28..32].copy_from_slice(&cut(ticks, u32::MAX).to_ne_bytes());
     options.attribute(1, &parameters);
     options.attribute(4, &rate.to_ne_bytes());
+}
+
+/// A number with its unit, of which each is so many of the one before: `5Gbit`, `128Kb`.
+fn scaled(text: &str, step: u64) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match text[digits.len()..].bytes().next() {
+        Some(b'K') => 1,
+        Some(b'M') => 2,
+        Some(b'G') => 3,
+        Some(b'T') => 4,
+        _ => 0,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(step.pow(power))
+}
+
+/// Filters of traffic control, behind the command that names their interface, as far as they limit or drop:
+/// `filter protocol ip pref 1 u32 …`, `action order 1: police 0x1 rate 100Mbit …`.
+pub(super) fn filters(host: &mut Printed, lines: &[String]) {
+    let (mut device, mut kind) = (None::<String>, None::<String>);
+    for line in lines {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        if let Some(line) = command(line) {
+            let of: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            device = behind(&of, "dev").filter(|_| of.iter().any(|word| word == "filter")).map(str::to_owned);
+            continue;
+        }
+        if line.starts_with("filter ") {
+            let known = |word: &&String| ["u32", "matchall", "flower", "basic", "bpf", "fw"].contains(&word.as_str());
+            kind = words.iter().find(known).cloned();
+            device = behind(&words, "dev").map(str::to_owned).or(device);
+        }
+        let polices = words.iter().any(|word| word == "police");
+        let drops = words.iter().any(|word| word == "gact") && words.iter().any(|word| word == "drop");
+        if let (Some(device), Some(kind), true) = (&device, &kind, polices || drops) {
+            let mut message = Message::about(0, 0, &[0_u32; 5].map(u32::to_ne_bytes).concat());
+            message.text(1, kind);
+            let at = ACTIONS.iter().find(|(one, _)| one == kind).map_or(2, |(_, at)| *at);
+            message.nest(2 | NESTED, |options| {
+                options.nest(at | NESTED, |all| {
+                    all.nest(1 | NESTED, |one| {
+                        one.text(1, if polices { "police" } else { "gact" });
+                        if drops {
+                            let shot = [0_u32, 0, 2].map(u32::to_ne_bytes).concat();
+                            one.nest(2 | NESTED, |of| of.attribute(2, &shot));
+                        }
+                    });
+                });
+            });
+            host.add(Question::Filters, device, message.into_body());
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod filter;
 mod freebsd;
 mod ip;
 mod lspci;
+mod older;
 mod proc;
 
 use crate::absent::{Absent, Part};
@@ -27,7 +28,7 @@ const MOST: usize = 4096;
 const DEEPEST: usize = 4;
 /// Folder of a sosreport's outputs of programs, and the programs whose output is read.
 const OUTPUTS: &str = "sos_commands";
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 16] = [
     "ethtool_",
     "ip_",
     "tc_",
@@ -41,9 +42,12 @@ const PROGRAMS: [&str; 13] = [
     "iptables",
     "ip6tables",
     "nft_",
+    "ifconfig",
+    "arp_",
+    "route_",
 ];
 /// Words with which a command begins where the prompt is no more than `#`, as comments do, too.
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 36] = [
     "ip",
     "tc",
     "ethtool",
@@ -73,6 +77,13 @@ const COMMANDS: [&str; 29] = [
     "tail",
     "lsmod",
     "uptime",
+    "arp",
+    "route",
+    "iptables",
+    "conntrack",
+    "ping",
+    "tracepath",
+    "dcb",
 ];
 
 /// A host by its texts, as a source.
@@ -133,12 +144,13 @@ impl Printed {
 
     fn of(texts: &[Text]) -> Self {
         let mut host = Self::default();
-        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        let lines = |text: &str| older::newer(text.lines().map(str::to_owned).collect());
         let all: Vec<(Vec<String>, &str)> = texts.iter().map(|one| (lines(&one.text), one.file.as_str())).collect();
         let mut links = ip::Links::default();
         all.iter().for_each(|(lines, _)| links.read(lines));
         // Routes and neighbours name interfaces, which have numbers by then.
         all.iter().for_each(|(lines, file)| host.take(&mut links, lines, file));
+        links.of_files(&host);
         links.answer(&mut host);
         // It names nodes, whose processors another text tells.
         all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
@@ -151,6 +163,7 @@ impl Printed {
     /// Reads all of a text but links and devices on PCI.
     fn take(&mut self, links: &mut ip::Links, lines: &[String], file: &str) {
         ip::lists(self, links, lines);
+        ip::filters(self, lines);
         sysctls(self, lines);
         ethtool::read(self, links, lines, named(file).as_deref());
         filter::read(self, lines);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 pub(super) const LOG: &str = "var/log/dmesg";
 
 /// A line of `netstat -s`: the heading above it, words in it, protocol and name of the counter.
-const SUMMARY: [(&str, &str, &str, &str); 17] = [
+const SUMMARY: [(&str, &str, &str, &str); 41] = [
     ("Ip", "total packets received", "Ip", "InReceives"),
     ("Ip", "fragments failed", "Ip", "FragFails"),
     ("Tcp", "passive connection openings", "Tcp", "PassiveOpens"),
@@ -26,14 +26,41 @@ const SUMMARY: [(&str, &str, &str, &str); 17] = [
     ("TcpExt", "TCPMemoryPressures:", "TcpExt", "TCPMemoryPressures"),
     ("TcpExt", "TCPBacklogDrop:", "TcpExt", "TCPBacklogDrop"),
     ("TcpExt", "TCPReqQFullDrop:", "TcpExt", "TCPReqQFullDrop"),
+    ("TcpExt", "TCPTimeWaitOverflow:", "TcpExt", "TCPTimeWaitOverflow"),
+    ("TcpExt", "TCPRcvQDrop:", "TcpExt", "TCPRcvQDrop"),
+    ("TcpExt", "TCPZeroWindowDrop:", "TcpExt", "TCPZeroWindowDrop"),
+    ("TcpExt", "TCPToZeroWindowAdv:", "TcpExt", "TCPToZeroWindowAdv"),
+    ("TcpExt", "TCPSynRetrans:", "TcpExt", "TCPSynRetrans"),
+    ("TcpExt", "TCPOFOQueue:", "TcpExt", "TCPOFOQueue"),
+    ("TcpExt", "PFMemallocDrop:", "TcpExt", "PFMemallocDrop"),
+    ("TcpExt", "packets pruned from receive queue because of socket buffer overrun", "TcpExt", "PruneCalled"),
+    ("TcpExt", "packets dropped from out-of-order queue because of socket buffer overrun", "TcpExt", "OfoPruned"),
+    ("TcpExt", "times the listen queue of a socket overflowed", "TcpExt", "ListenOverflows"),
+    ("TcpExt", "TCP sockets finished time wait in", "TcpExt", "TW"),
+    ("TcpExt", "TCPAbortOnMemory:", "TcpExt", "TCPAbortOnMemory"),
+    ("TcpExt", "connections aborted due to memory pressure", "TcpExt", "TCPAbortOnMemory"),
+    ("Tcp", "bad segments received", "Tcp", "InErrs"),
+    ("Tcp", "InCsumErrors:", "Tcp", "InCsumErrors"),
+    ("TcpExt", "InCsumErrors:", "Tcp", "InCsumErrors"),
+    ("Udp", "InCsumErrors:", "Udp", "InCsumErrors"),
+    ("Udp", "send buffer errors", "Udp", "SndbufErrors"),
+    ("Udp", "MemErrors:", "Udp", "MemErrors"),
+    ("Ip", "with invalid addresses", "Ip", "InAddrErrors"),
+    ("Ip", "incoming packets discarded", "Ip", "InDiscards"),
+    ("Ip", "packet reassemblies failed", "Ip", "ReasmFails"),
+    ("Ip", "packet reassembles failed", "Ip", "ReasmFails"),
+    ("Ip", "reassemblies required", "Ip", "ReasmReqds"),
 ];
 
 pub(super) fn read(host: &mut Printed, lines: &[String], file: &str) {
     files(host, lines);
+    shown(host, lines);
+    outputs(host, lines);
     interrupts(host, lines);
     softnet(host, lines);
     bonding(host, lines, file);
     counters(host, lines);
+    singles(host, lines);
     listening(host, lines);
     log(host, lines);
     let frequency = "sys/devices/system/cpu/cpu0/cpufreq";
@@ -45,6 +72,15 @@ pub(super) fn read(host: &mut Printed, lines: &[String], file: &str) {
         if let Some(driver) = line.strip_prefix("  driver: ") {
             host.write(format!("{frequency}/scaling_driver"), driver.trim());
         }
+        // `  current policy: frequency should be within 800 MHz and 1.20 GHz.`
+        if let Some((_, most)) =
+            line.split_once("frequency should be within ").and_then(|(_, rest)| rest.split_once(" and "))
+        {
+            host.write(format!("{frequency}/scaling_max_freq"), kilohertz(most));
+        }
+        if let Some((_, most)) = line.split_once("hardware limits: ").and_then(|(_, rest)| rest.split_once(" - ")) {
+            host.write(format!("{frequency}/cpuinfo_max_freq"), kilohertz(most));
+        }
         if let Some(profile) = line.strip_prefix("Current active profile: ") {
             host.write("etc/tuned/active_profile", profile.trim());
         }
@@ -52,6 +88,14 @@ pub(super) fn read(host: &mut Printed, lines: &[String], file: &str) {
             host.write("proc/cmdline", line.trim());
         }
     }
+}
+
+/// A clock as cpupower(1) prints it, in kHz.
+fn kilohertz(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let number = words.next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0);
+    let scale = if words.next().is_some_and(|unit| unit.starts_with("GHz")) { 1e6 } else { 1e3 };
+    format!("{:.0}", number * scale)
 }
 
 /// `/proc/irq/60/smp_affinity_list:0`, as grep(1) prints it.
@@ -63,6 +107,78 @@ fn files(host: &mut Printed, lines: &[String]) {
         let is_one = ["/proc/", "/sys/"].iter().any(|start| path.starts_with(start)) && !path.contains("..");
         if is_one && !value.is_empty() {
             host.write(path.trim_start_matches('/'), value.trim());
+        }
+    }
+}
+
+/// Folders of files that are read as they were shown.
+const FOLDERS: [&str; 8] = [
+    "/proc/",
+    "/sys/",
+    "/etc/sysctl",
+    "/etc/modprobe.d/",
+    "/etc/network",
+    "/etc/netplan/",
+    "/etc/sysconfig/",
+    "/etc/udev/",
+];
+
+/// Files that `cat` shows, behind its command: one, or one line each.
+fn shown(host: &mut Printed, lines: &[String]) {
+    for (at, line) in lines.iter().enumerate() {
+        let words: Vec<&str> = command(line).unwrap_or_default().split_whitespace().collect();
+        let words = if words.first() == Some(&"sudo") { &words[1..] } else { &words[..] };
+        let paths: Vec<&str> = words.iter().skip(1).copied().filter(|word| !word.starts_with('-')).collect();
+        let is_path = |path: &&str| {
+            FOLDERS.iter().any(|start| path.starts_with(start)) && !path.contains(['*', '?', '[', '{', '|', ';'])
+        };
+        let shows = words.first().is_some_and(|word| ["cat", "head", "tail", "more"].contains(word));
+        if !shows || paths.is_empty() || !paths.iter().all(is_path) || line.contains("..") {
+            continue;
+        }
+        let body = lines[at + 1..].iter().take_while(|line| command(line).is_none()).map(String::as_str);
+        let body: Vec<&str> = body.filter(|line| !line.starts_with("cat: ")).collect();
+        let text = body.join("\n");
+        let told: Vec<&str> = text.trim().lines().collect();
+        let write = |host: &mut Printed, path: &str, text: &str| host.write(path.trim_start_matches('/'), text);
+        if paths.len() == 1 && !told.is_empty() {
+            write(host, paths[0], text.trim());
+        } else if paths.len() == told.len() {
+            paths.iter().zip(told).for_each(|(path, text)| write(host, path, text));
+        }
+    }
+}
+
+/// Outputs that are kept as lines, each with words by which one is known: path MTU by ping(8) and tracepath(8), connections by
+/// `ss -ti`, `conntrack -S`.
+const OUTPUTS: [(&str, &[&str]); 10] = [
+    (PATHS, &["Frag needed and DF set"]),
+    (PATHS, &["message too long, mtu"]),
+    (PATHS, &["Packet too big", "mtu="]),
+    (PATHS, &["pmtu ", "Resume:"]),
+    (PATHS, &["PING ", " bytes of data"]),
+    (PATHS, &[" packets transmitted, ", "packet loss"]),
+    (PATHS, &["need to frag (mtu "]),
+    ("posted/arping", &[" reply from ", "["]),
+    ("posted/ss", &[" cwnd:", " rtt:"]),
+    ("posted/conntrack", &["insert_failed=", " drop="]),
+];
+/// What ping(8) and tracepath(8) have said.
+const PATHS: &str = "posted/ping";
+
+fn outputs(host: &mut Printed, lines: &[String]) {
+    let mut device = "";
+    for line in lines {
+        let mut words = command(line).unwrap_or_default().split_whitespace();
+        device = words.by_ref().find(|word| *word == "dev").and_then(|_| words.next()).unwrap_or(device);
+        // Of `dcb pfc show dev eth0`.
+        if line.starts_with("prio-pfc ") && !device.is_empty() {
+            host.write(format!("posted/pfc/{device}"), line.trim());
+        }
+        let of = |(_, words): &&(&str, &[&str])| words.iter().all(|word| line.contains(word));
+        if let Some((path, _)) = OUTPUTS.iter().find(of) {
+            let text = host.files.entry((*path).to_owned()).or_default();
+            text.extend(line.trim().bytes().chain([b'\n']));
         }
     }
 }
@@ -88,7 +204,18 @@ fn interrupts(host: &mut Printed, lines: &[String]) {
     };
     let table = block(lines, is_head, is_row);
     if table.len() > 1 {
-        host.write("proc/interrupts", table.join("\n"));
+        return host.write("proc/interrupts", table.join("\n"));
+    }
+    // Rows alone, as grep(1) finds them: so many numbers are before the chip's name.
+    let is_one = |line: &&str| {
+        let number = line.split_once(':').is_some_and(|(number, _)| number.trim().parse::<u32>().is_ok());
+        number && ["-edge", "-fasteoi", "MSI", "-level", "xen-dyn"].iter().any(|word| line.contains(word))
+    };
+    let rows: Vec<&str> = lines.iter().map(String::as_str).filter(is_one).collect();
+    if let Some(first) = rows.first() {
+        let counts = first.split_whitespace().skip(1).take_while(|word| word.parse::<u64>().is_ok()).count();
+        let head: Vec<String> = (0..counts).map(|at| format!("CPU{at}")).collect();
+        host.write("proc/interrupts", format!("{}\n{}", head.join(" "), rows.join("\n")));
     }
 }
 
@@ -119,6 +246,9 @@ fn bonding(host: &mut Printed, lines: &[String], file: &str) {
     }
 }
 
+/// Protocols, of which the longer name is first.
+const PROTOCOLS: [&str; 8] = ["TcpExt", "IpExt", "MPTcpExt", "Icmp", "Ip", "Tcp", "UdpLite", "Udp"];
+
 /// Counters of protocols, as files have them: by file and protocol, names and values.
 fn counters(host: &mut Printed, lines: &[String]) {
     let mut all: BTreeMap<(&str, String), Vec<(String, u64)>> = BTreeMap::new();
@@ -129,13 +259,23 @@ fn counters(host: &mut Printed, lines: &[String]) {
             of.push((name.to_owned(), value));
         }
     };
-    let mut heading = "";
+    let (mut heading, mut names) = ("", Vec::<&str>::new());
     for line in lines {
         let words: Vec<&str> = line.split_whitespace().collect();
+        // The files themselves: a line of names, and one of values.
+        let protocol = words.first().and_then(|word| word.strip_suffix(':')).filter(|_| words.len() > 3);
+        if let Some(protocol) = protocol.filter(|protocol| PROTOCOLS.contains(protocol)) {
+            if names.first() == words.first() {
+                let rows = names.iter().zip(&words).skip(1);
+                rows.filter_map(|(name, value)| Some((name, value.parse().ok()?)))
+                    .for_each(|(name, value)| add(protocol, name, value));
+            }
+            names = words;
+            continue;
+        }
         match words[..] {
             [name, value, rate] if rate.contains('.') && rate.parse::<f64>().is_ok() => {
-                let protocols = ["TcpExt", "IpExt", "MPTcpExt", "Icmp", "Ip", "Tcp", "UdpLite", "Udp"];
-                let of = protocols.iter().find_map(|protocol| Some((*protocol, name.strip_prefix(protocol)?)));
+                let of = PROTOCOLS.iter().find_map(|protocol| Some((*protocol, name.strip_prefix(protocol)?)));
                 if let (Some((protocol, name)), Ok(value)) = (of, value.parse()) {
                     // Those of IPv6 have a number behind the protocol.
                     if name.starts_with(|c: char| c.is_ascii_uppercase()) {
@@ -145,7 +285,9 @@ fn counters(host: &mut Printed, lines: &[String]) {
             }
             [_] if !line.starts_with(' ') && line.ends_with(':') => heading = line.trim_end_matches(':'),
             _ => {
-                let row = SUMMARY.iter().find(|(above, text, ..)| *above == heading && line.contains(text));
+                // Of a part that grep(1) has left the heading is not there.
+                let is_of = |above: &str| above == heading || heading.is_empty();
+                let row = SUMMARY.iter().find(|(above, text, ..)| is_of(above) && line.contains(text));
                 let value = words.iter().find_map(|word| word.parse().ok());
                 if let (Some((.., protocol, name)), Some(value), true) = (row, value, line.starts_with(' ')) {
                     add(protocol, name, value);
@@ -161,6 +303,22 @@ fn counters(host: &mut Printed, lines: &[String]) {
         _ = writeln!(text, "{protocol}: {}\n{protocol}: {}", names.join(" "), values.join(" "));
     }
     files.into_iter().for_each(|(file, text)| host.write(file, text));
+}
+
+/// Lines that stand in files of one line each: memory of sockets, counters of IPsec.
+fn singles(host: &mut Printed, lines: &[String]) {
+    let all = |is_one: &dyn Fn(&str) -> bool| {
+        lines.iter().map(String::as_str).filter(|line| is_one(line)).collect::<Vec<_>>().join("\n")
+    };
+    let sockets = all(&|line| line.starts_with("TCP: inuse ") || line.starts_with("UDP: inuse "));
+    let ipsec = all(&|line| {
+        line.starts_with("Xfrm") && line.split_whitespace().nth(1).is_some_and(|value| value.parse::<u64>().is_ok())
+    });
+    for (path, text) in [("proc/net/sockstat", sockets), ("proc/net/xfrm_stat", ipsec)] {
+        if !text.is_empty() {
+            host.write(path, text);
+        }
+    }
 }
 
 /// `LISTEN 129 128 0.0.0.0:443 0.0.0.0:*` of ss(8), as /proc/net/tcp has it.

@@ -98,7 +98,7 @@ pub(super) fn examine_of(
         return examine_freebsd(source, asked);
     }
     // Texts of a host, of which none tells an interface, are looked at for what is about the machine.
-    let tells = || ["proc", "sys", "var"].iter().any(|folder| source.names(folder).is_ok());
+    let tells = || ["proc", "sys", "var", "posted"].iter().any(|folder| source.names(folder).is_ok());
     let is_told = asked.tree.is_some() && asked.names.is_empty() && tells();
     let all = match interfaces(source) {
         Err(_) if is_told => Vec::new(),

@@ -85,6 +85,9 @@ const fn of(scope: Scope) -> Rule {
     Rule { name: "", scope, about: "", means: "", published: "", proof: Proof::Look, risk: Risk::Security, look }
 }
 
+/// Texts of the rules: of each its name, what it looks at, what a finding means, and who says so, a line each.
+const TEXTS: &str = include_str!("../../data/rules.txt");
+
 /// Rules to be filled in, by their subjects.
 pub(super) const INTERFACE: Rule = of(Scope::Interface);
 pub(super) const HOST: Rule = of(Scope::Host);
@@ -93,11 +96,40 @@ pub(super) const ENDS: Rule = of(Scope::Ends);
 pub(super) const FREEBSD: Rule = of(Scope::Freebsd);
 
 impl Rule {
+    pub(super) const fn looks(self, name: &'static str, look: Look) -> Self {
+        Self { name, look, ..self }
+    }
+
+    pub(super) const fn by(self, name: &'static str, look: fn(&View<'_>) -> Found) -> Self {
+        self.looks(name, Look::Custom(look))
+    }
+
+    pub(super) const fn freebsd(self, name: &'static str, look: fn(&FreebsdAdapter, &FreebsdTexts) -> Found) -> Self {
+        self.looks(name, Look::Freebsd(look))
+    }
+
+    pub(super) const fn risk(self, risk: Risk) -> Self {
+        Self { risk, ..self }
+    }
+
+    pub(super) const fn proof(self, proof: Proof) -> Self {
+        Self { proof, ..self }
+    }
+
+    /// The rule with its texts; those of one that has none are empty.
+    pub(super) fn told(self) -> Self {
+        let mut texts = TEXTS.split("\n\n").map(|one| one.trim().lines().collect::<Vec<_>>());
+        match texts.find(|lines| lines.first() == Some(&self.name)).as_deref() {
+            Some([_, about, means, published]) => Self { about, means, published, ..self },
+            _ => self,
+        }
+    }
+
     pub(super) fn look(&self, view: &View<'_>) -> Found {
         match self.look {
             Look::Feature(feature, short, gain) => view.off(feature, short, gain),
             Look::Losses(names, few, what, mend) => Ok(view
-                .losses(names, few, what)
+                .losses(&names.join("|"), few, what)
                 .map(|one| one.mend(mend.replace("{}", &view.typed())))
                 .into_iter()
                 .collect()),

@@ -4,6 +4,7 @@
 mod faults;
 mod freebsd;
 mod hosts;
+mod kinds;
 mod meant;
 mod posted;
 mod replays;
@@ -26,6 +27,18 @@ fn needs_peer(rule: &Rule) -> bool {
 
 fn found(examination: &Examination, rule: &str) -> Option<Severity> {
     examination.findings.iter().filter(|finding| finding.rule == rule).map(|finding| finding.severity).max()
+}
+
+/// A row of the texts for each rule, and a rule for each row.
+#[test]
+fn each_rule_has_its_texts() {
+    let rows: Vec<&str> =
+        include_str!("../../data/rules.txt").split("\n\n").filter_map(|one| one.lines().next()).collect();
+    let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    assert_eq!(rows, names);
+    for rule in RULES.iter() {
+        assert!(![rule.about, rule.means, rule.published].contains(&""), "{}", rule.name);
+    }
 }
 
 #[test]
@@ -166,7 +179,7 @@ fn faults_do_not_hide_each_other() {
 #[test]
 fn every_rule_has_a_fault() {
     // Seen between real kernels, asked for by a load, or in posted texts.
-    const ELSEWHERE: [&str; 18] = [
+    const ELSEWHERE: [&str; 24] = [
         "usb-speed",
         "optics",
         "emulated",
@@ -175,6 +188,12 @@ fn every_rule_has_a_fault() {
         "policy-empty",
         "metrics-save",
         "fast-open",
+        "queue-drops",
+        "tcp-drops",
+        "connections",
+        "path-tried",
+        "answered-twice",
+        "checksum-offload",
         "ip-drops",
         "veth-checksums",
         "mtu-of-members",

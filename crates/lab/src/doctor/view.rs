@@ -52,6 +52,8 @@ pub(super) struct Counted {
 /// Least losses that are a share, and frames of which one is; of damaged frames, of which a link has one in 10^8 at most.
 const ENOUGH: u64 = 100;
 const SHARE: u64 = 1000;
+const UNKNOWN: u64 = 10_000;
+const TAP: [u64; 2] = [100_000, 100];
 const DAMAGED: [u64; 2] = [1000, 1_000_000];
 /// Offloads, and those without which the kernel keeps them off (netdev_fix_features).
 const NEEDS: &[(&str, &[&str])] = &[
@@ -103,7 +105,28 @@ pub(super) fn processors(list: &str) -> BTreeSet<u32> {
 /// Speed of a device's link, Mb/s.
 pub(super) fn speed(adapter: &Adapter) -> Option<u32> {
     let is_hardware = adapter.interface.device.is_some() || adapter.device.is_ok();
-    adapter.modes.as_ref().ok().and_then(|modes| modes.speed).filter(|_| is_hardware)
+    // Software has a speed, and no modes to choose from.
+    let modes = adapter.modes.as_ref().ok()?;
+    modes.speed.filter(|_| is_hardware || !modes.supported.is_empty())
+}
+
+/// A counter's name in the form of families: drivers write it in capitals, with the place that counts (`port.`, `.nic`), and with the
+/// number of a queue (`[3]: `, `rx_queue_3_`, `rxq3: `), for which a star stands.
+pub(super) fn family(name: &str) -> String {
+    let name = name.to_ascii_lowercase().replace('-', "_");
+    let name = name.strip_prefix("port.").unwrap_or(&name);
+    // Of the card it is another loss than the kernel's.
+    let name = name.strip_suffix(".nic").filter(|name| *name != "rx_dropped").unwrap_or(name);
+    let (mut form, mut rest) = (String::new(), name);
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let digits = rest[at..].bytes().take_while(u8::is_ascii_digit).count();
+        let (before, behind) = (form.clone() + &rest[..at], &rest[at + digits..]);
+        let is_queue = (before.is_empty() || before.ends_with(['_', '[', 'q', 'x', ' ']))
+            && behind.starts_with(['_', '.', ':', ']', ' ']);
+        form = before + if is_queue { "*" } else { &rest[at..at + digits] };
+        rest = behind;
+    }
+    form + rest
 }
 
 /// File of a sysctl, whose name has dots or slashes.
@@ -196,7 +219,8 @@ impl<'a> View<'a> {
 
     /// True if it stands on a device, rather than on software alone.
     pub(super) fn is_hardware(&self) -> bool {
-        self.interface().device.is_some() || self.adapter.device.is_ok()
+        let has_modes = || self.adapter.modes.as_ref().is_ok_and(|modes| !modes.supported.is_empty());
+        self.interface().device.is_some() || self.adapter.device.is_ok() || has_modes()
     }
 
     /// Name of the interface with this index.
@@ -366,16 +390,26 @@ impl<'a> View<'a> {
             .alone()
     }
 
-    /// Counters with these names that are not zero.
-    pub(super) fn counted(&self, names: &[&str]) -> Vec<Counted> {
-        let mut all = Vec::new();
+    /// Counters of these families (`a|b`) that are not zero; those of queues are one, their sum.
+    pub(super) fn counted(&self, names: &str) -> Vec<Counted> {
+        let names: Vec<String> = names.split('|').map(family).collect();
+        let mut all: Vec<Counted> = Vec::new();
         let [before, after] = &self.counters;
         for group in &after.groups {
-            for (name, value) in group.rows.iter().filter(|(name, value)| *value > 0 && names.contains(name)) {
+            for (name, value) in group.rows.iter().filter(|(_, value)| *value > 0) {
+                let form = family(name);
+                if !names.contains(&form) {
+                    continue;
+                }
                 let earlier =
                     before.groups.iter().find(|one| one.name == group.name).and_then(|one| one.rows.get(name));
                 let more = earlier.map_or(0, |earlier| value.saturating_sub(earlier));
-                let one = Counted { name: name.to_owned(), value, more };
+                if let Some(sum) = all.iter_mut().find(|one| form.contains('*') && one.name == form) {
+                    (sum.value, sum.more) = (sum.value.saturating_add(value), sum.more.saturating_add(more));
+                    continue;
+                }
+                let name = if form.contains('*') { form } else { name.to_owned() };
+                let one = Counted { name, value, more };
                 // Of several lists of the driver's, each may have it.
                 if !all.contains(&one) {
                     all.push(one);
@@ -395,7 +429,8 @@ impl<'a> View<'a> {
         let [before, after] = &self.counters;
         // Frames of protocols that nobody speaks, and what is usual on a shared link; software drops by itself what it has no use for.
         let other = one.name == "rx_dropped" || one.name.to_ascii_lowercase().contains("collision");
-        let way = if one.name.starts_with("tx") { "tx" } else { "rx" };
+        let name = family(&one.name);
+        let way = if name.starts_with("tx") { "tx" } else { "rx" };
         let all = |what: &str| {
             let name = format!("{way}_{what}");
             let of = after.groups.iter().filter_map(move |group| Some((group.name.as_str(), group.rows.get(&name)?)));
@@ -405,24 +440,42 @@ impl<'a> View<'a> {
         let link = all("packets").iter().find(|(name, _)| *name == "link").map(|(_, passed)| *passed);
         // A link is paused for all of its frames; the kernel does not see those that go by RDMA.
         let wire = ["packets_phy", "vport_rdma_unicast_packets"].map(most).into_iter().max().flatten();
-        let passed = link.or_else(|| most("packets")).max(wire.filter(|_| one.name.contains("pause")))?;
-        let name = one.name.to_ascii_lowercase();
-        let is_damage = name.contains("crc") || name.contains("framecheck") || name.contains("symbol");
-        let [least, share] = if is_damage { DAMAGED } else { [ENOUGH, SHARE] };
-        let counts = before == after && !other && self.interface().kind.is_none() && one.value >= least;
-        (counts && one.value.saturating_mul(share) >= passed).then(|| one.value as f64 / passed as f64)
+        let passed = link.or_else(|| most("packets")).max(wire.filter(|_| one.name.contains("pause")));
+        // A guest that runs, and takes less than comes for it.
+        let tap =
+            self.interface().kind.as_deref() == Some("tun") && one.name == "tx_dropped" && self.has_flag("RUNNING");
+        let is_damage = ["crc", "framecheck", "symbol", "fcs", "frame_errors", "align", "rx_errors"]
+            .iter()
+            .any(|word| name.contains(word));
+        let [least, share] = if is_damage {
+            DAMAGED
+        } else if tap {
+            TAP
+        } else {
+            [ENOUGH, SHARE]
+        };
+        let counts = before == after && !other && (self.interface().kind.is_none() || tap);
+        match passed.filter(|_| counts) {
+            Some(passed) if one.value >= least && one.value.saturating_mul(share) >= passed => {
+                Some(one.value as f64 / passed as f64)
+            }
+            Some(_) => None,
+            // Of a part of the text no share is known; so many are more than the start of a link.
+            None => (counts && one.value >= UNKNOWN).then_some(0.0),
+        }
     }
 
     /// A finding about counters that ought to be zero: a warning if they grow by more than `few` and more than is usual, or are a
     /// thousandth of all where nothing grows, else a note.
-    pub(super) fn losses(&self, names: &[&str], few: u64, what: &str) -> Option<Finding> {
+    pub(super) fn losses(&self, names: &str, few: u64, what: &str) -> Option<Finding> {
         let counted = self.counted(names);
-        let passed = |name: &str| self.counted(&[name]).first().map_or(0, |one| one.more);
+        let passed = |name: &str| self.counted(name).first().map_or(0, |one| one.more);
         let [sent, received] = ["tx_packets", "rx_packets"].map(passed);
         let grows = |one: &Counted| !is_usual(one.more, if one.name.starts_with("tx") { sent } else { received }, few);
         let grows = counted.iter().any(grows);
-        let share = counted.iter().filter_map(|one| self.share(one)).fold(0.0, f64::max);
-        let severity = if grows || share > 0.0 { Severity::Warning } else { Severity::Note };
+        let shares: Vec<f64> = counted.iter().filter_map(|one| self.share(one)).collect();
+        let share = shares.iter().copied().fold(0.0, f64::max);
+        let severity = if grows || !shares.is_empty() { Severity::Warning } else { Severity::Note };
         let when = match grows {
             true => " now".to_owned(),
             false if share >= 0.001 => format!(": {:.1} of 100 frames since the interface was made", 100.0 * share),

@@ -65,11 +65,11 @@ pub(super) fn parse(lower: &[u8], upper: &[u8]) -> Module {
         voltage: volts(lower, 26),
         lanes: lanes(lower, 4, [50, 42, 34], 2.0),
         // Two lanes to a byte.
-        alarms: if (9..=10).any(|at| byte(lower, at).is_some_and(|flags| flags & 0x44 != 0)) {
-            vec!["rx power low".to_owned()]
-        } else {
-            Vec::new()
-        },
+        alarms: [(6, 0x80, "temperature high"), (9, 0x44, "rx power low"), (10, 0x44, "rx power low")]
+            .iter()
+            .filter(|(at, bits, _)| byte(lower, *at).is_some_and(|flags| flags & bits != 0))
+            .map(|(.., alarm)| (*alarm).to_owned())
+            .collect(),
         ..Module::default()
     }
 }

@@ -17,7 +17,7 @@ const ETHERNET: &[(u8, &str)] = &[
     (0x01, "1000BASE-SX"),
 ];
 /// Alarms about the light that is sent, and that is received.
-const SENT: &[(u8, &str)] = &[(0x02, "tx power high"), (0x01, "tx power low")];
+const SENT: &[(u8, &str)] = &[(0x80, "temperature high"), (0x02, "tx power high"), (0x01, "tx power low")];
 const RECEIVED: &[(u8, &str)] = &[(0x80, "rx power high"), (0x40, "rx power low")];
 const CABLES: &[(u8, &str)] = &[(0x08, "Active Cable"), (0x04, "Passive Cable")];
 

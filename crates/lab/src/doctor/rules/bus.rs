@@ -2,112 +2,23 @@
 
 use crate::doctor::configured::{is_one_name, number, options};
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{FAST, Found, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, INTERFACE, Proof, Rule, healthy};
 use crate::doctor::view::{View, have};
 use linerate_host::shell::word;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "pcie-width",
-        about: "PCIe width of the adapter beside its own most",
-        means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
-        published: "PCI Express Base Specification, link status; the 2012 tuning note asks for it first",
-        look: Look::Custom(pcie_width),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pcie-speed",
-        about: "PCIe speed of the adapter beside its own most",
-        means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
-        published: "PCI Express Base Specification, link status; the 2012 tuning note asks for it first",
-        look: Look::Custom(pcie_speed),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pcie-bridge",
-        about: "bridges above the adapter that are slower than its own link",
-        means: "a bridge on the way to memory is narrower than the adapter: the slot is the limit",
-        published: "PCI Express Base Specification, link status",
-        look: Look::Custom(pcie_bridge),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pcie-errors",
-        about: "errors that the PCIe link of the adapter has mended",
-        means: "the signal of the slot, the riser or the card is bad: packets on the bus are sent again, and the next step is loss",
-        published: "PCI Express Base Specification, Advanced Error Reporting; Documentation/PCI/pcieaer-howto.rst",
-        look: Look::Custom(pcie_errors),
-        ..INTERFACE
-    },
-    Rule {
-        name: "emulated",
-        about: "whether a virtual machine has the adapter of a machine of old",
-        means: "each frame leaves the guest several times, for registers of a chip that is not there: one queue, and much time of \
-                processors",
-        published: "docs.redhat.com, Optimizing virtual machine performance: virtio-net; pve.proxmox.com, Qemu/KVM Virtual Machines",
-        look: Look::Custom(emulated),
-        ..INTERFACE
-    },
-    Rule {
-        name: "firmware-stored",
-        about: "firmware that runs, beside that in the flash",
-        means: "another firmware was written and is not in use yet: what is measured now is not what is there after the next reset",
-        published: "Documentation/networking/devlink/devlink-info.rst, running and stored versions",
-        look: Look::Custom(firmware_stored),
-        ..INTERFACE
-    },
-    Rule {
-        name: "driver-firmware",
-        about: "versions of driver and firmware that are released together",
-        means: "driver and firmware are of different releases, which their vendor does not test together: commands can be refused, offloads \
-                be missing",
-        published: "the 2012 tuning note: driver and firmware; release notes of the driver",
-        look: Look::Custom(driver_firmware),
-        ..INTERFACE
-    },
-    Rule {
-        name: "module-options",
-        about: "options of the driver's module that are not in force",
-        means: "the module was loaded before the file was written, or from an initramfs without it",
-        published: "modprobe.d(5), options; /sys/module/DRIVER/parameters",
-        look: Look::Custom(module_options),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pcie-requests",
-        about: "how much a fast adapter reads of memory at once, and in which order",
-        means: "each frame to be sent takes several reads of memory, or they wait for each other: the adapter waits at its full rate",
-        published: "PCI Express Base Specification, Device Control; mlnx_tune(8); fasterdata.es.net, 100G tuning",
-        proof: Proof::Stream,
-        look: Look::Custom(pcie_requests),
-        ..INTERFACE
-    },
-    Rule {
-        name: "usb-speed",
-        about: "speed of the USB port of an adapter beside that of its link",
-        means: "what comes faster than USB takes it is dropped in the adapter, or waits",
-        published: "USB 2.0, 480 Mb/s; Documentation/ABI/stable/sysfs-bus-usb, speed",
-        look: Look::Custom(usb_speed),
-        ..INTERFACE
-    },
-    Rule {
-        name: "aspm",
-        about: "whether the PCIe link of a fast adapter sleeps",
-        means: "the link wakes for what comes after a pause: microseconds each time",
-        published: "PCI Express Base Specification, Link Control; Documentation/admin-guide/kernel-parameters.txt, pcie_aspm",
-        proof: Proof::Requests,
-        look: Look::Custom(aspm),
-        ..INTERFACE
-    },
-    Rule {
-        name: "iommu",
-        about: "how the IOMMU maps the memory of a fast adapter",
-        means: "each buffer is mapped and taken out again, and caches are flushed each time: processors spend their time there",
-        published: "Documentation/ABI/testing/sysfs-kernel-iommu_groups, type; kernel-parameters.txt, iommu.strict, iommu.passthrough",
-        proof: Proof::Stream,
-        look: Look::Custom(iommu),
-        ..INTERFACE
-    },
+    INTERFACE.by("pcie-width", pcie_width),
+    INTERFACE.by("pcie-speed", pcie_speed),
+    INTERFACE.by("pcie-bridge", pcie_bridge),
+    INTERFACE.by("pcie-errors", pcie_errors),
+    INTERFACE.by("emulated", emulated),
+    INTERFACE.by("firmware-stored", firmware_stored),
+    INTERFACE.by("driver-firmware", driver_firmware),
+    INTERFACE.by("module-options", module_options),
+    INTERFACE.by("pcie-requests", pcie_requests).proof(Proof::Stream),
+    INTERFACE.by("usb-speed", usb_speed),
+    INTERFACE.by("aspm", aspm).proof(Proof::Requests),
+    INTERFACE.by("iommu", iommu).proof(Proof::Stream),
 ];
 
 fn pcie_width(view: &View<'_>) -> Found {
@@ -360,7 +271,7 @@ fn pcie_errors(view: &View<'_>) -> Found {
     let counts = view.file(&format!("{}/aer_dev_correctable", device.path));
     let bits = view.bytes(&format!("{}/config", device.path)).ok().and_then(|space| corrected(&space));
     let log = view.logged(&[&address, "everity=Corrected"]).len() + view.logged(&[&address, "Corrected error"]).len();
-    let signal = view.counted(&["rx_pci_signal_integrity", "tx_pci_signal_integrity"]);
+    let signal = view.counted("rx_pci_signal_integrity|tx_pci_signal_integrity");
     let signal = signal.iter().map(|one| one.value).max().unwrap_or(0);
     if counts.is_err() && bits.is_none() && log == 0 && signal == 0 {
         return Err("no file, register or log tells them".to_owned());
@@ -393,8 +304,8 @@ fn pcie_errors(view: &View<'_>) -> Found {
     finding.mend("seat card and riser anew, or take another slot; then firmware of card and machine").alone()
 }
 
-/// Drivers of chips that nobody puts into a machine any more, but QEMU, VirtualBox and VMware do.
-const OLD: &[&str] = &["e1000", "8139cp", "8139too", "pcnet32", "ne2k-pci"];
+/// Drivers of chips that QEMU, VirtualBox and VMware imitate.
+const OLD: &[&str] = &["e1000", "e1000e", "8139cp", "8139too", "pcnet32", "ne2k-pci"];
 
 fn emulated(view: &View<'_>) -> Found {
     let Some(driver) = view.driver().filter(|driver| OLD.contains(driver)) else { return healthy() };
@@ -433,7 +344,16 @@ fn iommu(view: &View<'_>) -> Found {
     }
     let at = format!("{}/iommu_group/type", have(&view.adapter.device)?.path);
     // Without an IOMMU there is no group.
-    let Ok(kind) = view.file(&at) else { return healthy() };
+    let line = view.file("proc/cmdline").unwrap_or_default();
+    let strict = ["iommu.strict=1", "intel_iommu=strict", "intel_iommu=on,strict", "iommu=strict"];
+    let strict = line.split_whitespace().find(|word| strict.contains(word)).map(str::to_owned);
+    let Ok(kind) = view.file(&at) else {
+        let Some(word) = strict else { return healthy() };
+        return Finding::new(Severity::Warning, "each of its buffers is taken out of the IOMMU at once (strict)")
+            .seen(word, "/proc/cmdline")
+            .mend("nothing, if what the adapter may reach is to be guarded so; otherwise iommu.strict=0, or iommu=pt, on the kernel's command line")
+            .alone();
+    };
     // DMA-FQ flushes many at once; identity maps nothing anew.
     if kind != "DMA" {
         return healthy();

@@ -2,30 +2,13 @@
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::peer::Tcp;
-use crate::doctor::rule::{Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::role::Role;
+use crate::doctor::rule::{Found, HOST, Proof, Rule, healthy};
 use crate::doctor::view::{View, sysctl_path};
-use linerate_host::adapter::{FilterRule, Limit};
+use linerate_host::adapter::{FilterChain, FilterRule, Limit};
 
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "firewall",
-        about: "tables of the firewall",
-        means: "each packet passes their rules, which costs a tenth to a half of the rate of small packets, and may end there",
-        published: "iptables(8), nft(8); /proc/net/ip_tables_names",
-        look: Look::Custom(firewall),
-        ..HOST
-    },
-    Rule {
-        name: "conntrack",
-        about: "tracking of connections",
-        means: "each packet is looked up in a table; when it is full, new connections are dropped",
-        published: "Documentation/networking/nf_conntrack-sysctl.rst",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(conntrack),
-        ..HOST
-    },
-];
+pub(super) const RULES: &[Rule] =
+    &[HOST.by("firewall", firewall), HOST.by("conntrack", conntrack).risk(Risk::Safe).proof(Proof::Stream)];
 
 const FORWARD: u32 = 2;
 /// Rules that cost most of the time of a small packet.
@@ -67,8 +50,11 @@ fn gravest(view: &View<'_>) -> Option<String> {
     if let Some((FilterRule { table, chain, .. }, more)) = limiter(view) {
         return Some(format!("a limit of rate in {table} {chain} has dropped {more} packets while it was looked at"));
     }
-    if view.wants(&[Load::Forward]) && chains.iter().any(|one| one.hook == Some(FORWARD) && one.drops && one.rules == 0)
-    {
+    let routes = view.roles.iter().any(|(role, _)| *role == Role::Router);
+    let much = |one: &FilterChain| {
+        view.wants(&[Load::Forward]) || routes && one.counted.is_some_and(|packets| packets >= 1000)
+    };
+    if chains.iter().any(|one| one.hook == Some(FORWARD) && one.drops && one.rules == 0 && much(one)) {
         return Some("the firewall drops all that is forwarded".to_owned());
     }
     if let Some(segment) = rules.iter().filter_map(|rule| rule.segment).find(|segment| *segment < SEGMENT) {
@@ -181,7 +167,41 @@ fn firewall(view: &View<'_>) -> Found {
         .alone()
 }
 
+/// Packets that the table of connections dropped, by all processors' counters (`conntrack -S`): early_drop of one that was full, and
+/// insert_failed of two that asked for one entry at once.
+fn untracked(view: &View<'_>) -> Found {
+    let text = view.file("posted/conntrack").unwrap_or_default();
+    let sum = |name: &str| -> u64 {
+        let of = |word: &str| word.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok();
+        text.split_whitespace().filter_map(of).sum()
+    };
+    let [drops, early, failed] = ["drop", "early_drop", "insert_failed"].map(sum);
+    let seen = format!("insert_failed {failed}, drop {drops}, early_drop {early}");
+    let (what, mend) = match (drops.max(early), failed) {
+        (1000.., _) => (
+            "the table of connections had no room for some",
+            "sysctl -w net.netfilter.nf_conntrack_max=N, with twice what it is; and see who opens so many: conntrack -L",
+        ),
+        (_, 1000..) => (
+            "packets of new connections were dropped, as two asked for one entry at once",
+            "queries that come in pairs from one port (DNS: 'options single-request-reopen' in resolv.conf, a cache on each node); for \
+             translated ports MASQUERADE --random-fully",
+        ),
+        _ => return healthy(),
+    };
+    Finding::new(Severity::Warning, what).seen(seen, "conntrack -S").mend(mend).alone()
+}
+
 pub(super) fn conntrack(view: &View<'_>) -> Found {
+    let mut found = untracked(view)?;
+    match full_table(view) {
+        Err(why) if found.is_empty() => return Err(why),
+        full => found.extend(full.unwrap_or_default()),
+    }
+    Ok(found)
+}
+
+fn full_table(view: &View<'_>) -> Found {
     let most = match view.sysctl_number("net.netfilter.nf_conntrack_max") {
         Err(why) => return view.lacks(why),
         Ok(most) => most,

@@ -2,110 +2,27 @@
 
 use super::bus::is_one_release;
 use crate::doctor::finding::{Finding, Severity};
-use crate::doctor::rule::{FREEBSD, Found, Look, Rule, healthy};
+use crate::doctor::rule::{FREEBSD, Found, Rule, healthy};
 use linerate_host::freebsd::{FreebsdAdapter, FreebsdTexts};
 use linerate_host::shell::word;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "freebsd-link-down",
-        about: "of FreeBSD: the carrier of an interface that is up",
-        means: "nothing can be sent or received",
-        published: "ifconfig(8), status",
-        look: Look::Freebsd(link_down),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-duplex",
-        about: "of FreeBSD: duplex of the link",
-        means: "each side waits while the other sends; with the partner at full duplex frames collide and are lost",
-        published: "IEEE 802.3, clause 4; ifconfig(8), media",
-        look: Look::Freebsd(duplex),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-tcp-options",
-        about: "of FreeBSD: options of TCP that fast paths need",
-        means: "no window is larger than 64 KiB, or each loss of a window costs a round trip, whatever the buffers",
-        published: "RFC 7323, RFC 2018; tcp(4), rfc1323, sack.enable",
-        look: Look::Freebsd(tcp_options),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-lro-forwarding",
-        about: "of FreeBSD: large receive offload where frames are forwarded",
-        means: "merged frames are larger than the next link takes, and are sent on as no sender has sent them, or dropped",
-        published: "ifconfig(8), lro; FreeBSD Handbook, Network Servers: LRO is not for routers and bridges",
-        look: Look::Freebsd(lro_forwarding),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-vtnet-checksum",
-        about: "of FreeBSD: checksums that vtnet leaves to its host, where frames are forwarded",
-        means: "what another guest of that host sends comes without a checksum, and is forwarded or translated without one: it is dropped \
-                behind the router",
-        published: "vtnet(4), hw.vtnet.csum_disable",
-        look: Look::Freebsd(vtnet_checksum),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-offloads",
-        about: "of FreeBSD: offloads that the driver has and that are off",
-        means: "each byte is read once more by a processor, or each segment passes the whole stack by itself",
-        published: "ifconfig(8), rxcsum, txcsum, tso; the 2012 tuning note",
-        look: Look::Freebsd(offloads),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-pcie",
-        about: "of FreeBSD: lanes and speed of the adapter's PCIe link",
-        means: "the adapter's way to memory is narrower than it was built for: at speed, frames are missed",
-        published: "pciconf(8), -c; the 2012 tuning note asks for it first",
-        look: Look::Freebsd(pcie),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-driver-firmware",
-        about: "of FreeBSD: versions of driver, package and firmware that are released together",
-        means: "driver and firmware are of different releases, which their vendor does not test together: commands can be refused, offloads \
-                be missing",
-        published: "the 2012 tuning note: driver and firmware",
-        look: Look::Freebsd(driver_firmware),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-buffers",
-        about: "of FreeBSD: the largest buffers of TCP at a fast link",
-        means: "a window smaller than bandwidth times delay: the sender waits for acknowledgements",
-        published: "tcp(4), sendbuf_max and recvbuf_max; fasterdata.es.net, FreeBSD tuning",
-        look: Look::Freebsd(buffers),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-mbufs",
-        about: "of FreeBSD: clusters for what the network holds",
-        means: "what comes finds no buffer and is dropped; programs that send wait or fail",
-        published: "netstat(1), -m; mbuf(9); tuning(7), kern.ipc.nmbclusters",
-        look: Look::Freebsd(mbufs),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-lagg",
-        about: "of FreeBSD: members of a LACP aggregation that carry nothing",
-        means: "the partner has not taken the link into the group: the aggregation is narrower than it was built, and nothing is left if \
-                another link fails",
-        published: "IEEE 802.1AX, actor state; lagg(4); ifconfig(8), laggport",
-        look: Look::Freebsd(lagg),
-        ..FREEBSD
-    },
-    Rule {
-        name: "freebsd-netisr",
-        about: "of FreeBSD: packets for which the queue of IP had no room",
-        means: "one thread has more packets to handle than it can: the others are dropped",
-        published: "netisr(9); inet(4), intr_queue_maxlen, intr_queue_drops",
-        look: Look::Freebsd(netisr),
-        ..FREEBSD
-    },
+    FREEBSD.freebsd("freebsd-link-down", link_down),
+    FREEBSD.freebsd("freebsd-duplex", duplex),
+    FREEBSD.freebsd("freebsd-tcp-options", tcp_options),
+    FREEBSD.freebsd("freebsd-lro-forwarding", lro_forwarding),
+    FREEBSD.freebsd("freebsd-vtnet-checksum", vtnet_checksum),
+    FREEBSD.freebsd("freebsd-offloads", offloads),
+    FREEBSD.freebsd("freebsd-pcie", pcie),
+    FREEBSD.freebsd("freebsd-driver-firmware", driver_firmware),
+    FREEBSD.freebsd("freebsd-buffers", buffers),
+    FREEBSD.freebsd("freebsd-mbufs", mbufs),
+    FREEBSD.freebsd("freebsd-lagg", lagg),
+    FREEBSD.freebsd("freebsd-netisr", netisr),
+    FREEBSD.freebsd("freebsd-messages", messages),
+    FREEBSD.freebsd("freebsd-counters", counters),
+    FREEBSD.freebsd("freebsd-mtu", mtu),
+    FREEBSD.freebsd("freebsd-one-queue", one_queue),
 ];
 
 fn is_on(one: &FreebsdAdapter, name: &str) -> bool {
@@ -145,6 +62,17 @@ fn link_down(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
 fn duplex(one: &FreebsdAdapter, _: &FreebsdTexts) -> Found {
     let link = &one.interface;
     let media = link.media.as_deref().unwrap_or_default();
+    let forced = !media.contains("autoselect") && ["10baseT", "100baseT"].iter().any(|rate| media.contains(rate));
+    if forced && media.contains("full-duplex") && link.status.as_deref() == Some("active") {
+        let name = word(&link.name);
+        return Finding::new(
+            Severity::Warning,
+            "its link is forced: a partner that negotiates takes half duplex of it",
+        )
+        .seen(format!("media: {media}"), format!("ifconfig {name}"))
+        .mend(format!("ifconfig {name} media autoselect, and autonegotiation on at the partner"))
+        .alone();
+    }
     if !media.contains("half-duplex") || link.status.as_deref() == Some("no carrier") {
         return healthy();
     }
@@ -189,15 +117,29 @@ fn is_first(one: &FreebsdAdapter, texts: &FreebsdTexts) -> bool {
 }
 
 fn lro_forwarding(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    // With a packet filter that translates, segments that adapters are to cut are known to stall.
+    let filters = texts.interfaces.iter().flatten().any(|other| ["pflog0", "pfsync0"].contains(&other.name.as_str()));
+    if !is_on(one, "LRO") && filters && is_on(one, "TSO4") {
+        let Some(why) = forwards(one, texts)? else { return healthy() };
+        let name = word(&one.interface.name);
+        return Finding::new(Severity::Warning, "TSO is on, and this machine forwards through pf")
+            .seen("TSO4 among the options", format!("ifconfig {name}"))
+            .seen(why, "sysctl net.inet.ip.forwarding, ifconfig")
+            .mend(format!("ifconfig {name} -tso, and so in ifconfig_{name} of /etc/rc.conf"))
+            .alone();
+    }
     if !is_on(one, "LRO") {
         return healthy();
     }
     let Some(why) = forwards(one, texts)? else { return healthy() };
     let name = word(&one.interface.name);
+    let tso = is_on(one, "TSO4");
+    let (options, both) =
+        if tso { ("-lro -tso", "LRO and TSO among the options") } else { ("-lro", "LRO among the options") };
     Finding::new(Severity::Error, "LRO is on, and this machine forwards")
-        .seen("LRO among the options", format!("ifconfig {name}"))
+        .seen(both, format!("ifconfig {name}"))
         .seen(why, "sysctl net.inet.ip.forwarding, ifconfig")
-        .mend(format!("ifconfig {name} -lro, and so in ifconfig_{name} of /etc/rc.conf"))
+        .mend(format!("ifconfig {name} {options}, and so in ifconfig_{name} of /etc/rc.conf"))
         .gain("forwarded frames leave as they came")
         .alone()
 }
@@ -320,6 +262,17 @@ fn mbufs(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     let of = texts.mbufs.as_ref().map_err(ToString::to_string)?;
     let (total, most) = of.clusters.ok_or("netstat -m: it tells no clusters")?;
     let [buffers, clusters, both] = of.denied;
+    let sizes = [("kern.ipc.nmbjumbop", "4k"), ("kern.ipc.nmbjumbo9", "9k"), ("kern.ipc.nmbjumbo16", "16k")];
+    if let Some(((name, size), denied)) =
+        sizes.iter().zip(of.jumbo).find(|(_, denied)| *denied > 0 && is_first(one, texts))
+    {
+        let most = number(texts, name)
+            .map_or("N, with twice what it is".to_owned(), |most| most.saturating_mul(2).to_string());
+        return Finding::new(Severity::Warning, format!("{denied} requests for jumbo clusters of {size} were denied"))
+            .seen(format!("denied {denied} of {size}"), "netstat -m")
+            .mend(format!("sysctl {name}={most}, and so in /etc/sysctl.conf"))
+            .alone();
+    }
     if !is_first(one, texts) || of.denied == [0; 3] && total < most / 10 * 9 {
         return healthy();
     }
@@ -374,4 +327,120 @@ fn netisr(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
     let longer =
         format!("sysctl net.inet.ip.intr_queue_maxlen={}, and so in /etc/sysctl.conf", most.clamp(1, 2048) * 4);
     finding.mend(if single { format!("{longer}; {threads}") } else { longer }).alone()
+}
+
+/// Rows: lines that are more than usual, words in each, the fault, and what to type.
+const MESSAGES: &str = include_str!("../../../data/freebsd_log.txt");
+
+fn messages(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let text = texts.messages.as_ref().map_err(ToString::to_string)?;
+    // They are the host's, and told once.
+    if !is_first(one, texts) {
+        return healthy();
+    }
+    let found = MESSAGES.lines().filter_map(|row| {
+        let [least, words, what, mend] = row.split(" | ").collect::<Vec<_>>()[..] else { return None };
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains(words)).collect();
+        let last = lines.last().filter(|_| least.parse().is_ok_and(|least: usize| lines.len() >= least))?;
+        Some(
+            Finding::new(Severity::Warning, format!("{what} ({} lines)", lines.len()))
+                .seen(last.trim(), "dmesg")
+                .mend(mend),
+        )
+    });
+    Ok(found.collect())
+}
+
+/// Rows: ends of drivers' counters and columns of `netstat -i`, the fault, and what to look at.
+const COUNTERS: &str = include_str!("../../../data/freebsd_counters.txt");
+/// Names of counters of all frames that came.
+const ALL: [&str; 5] = ["total_pkts_recvd", "good_pkts_recvd", "good_pkts_rcvd", "rx_packets", "Ipkts"];
+
+/// Counters of an interface: those of its driver, and those of the interface's row of `netstat -i`.
+fn counted(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Vec<(String, u64)> {
+    let name = &one.interface.name;
+    let unit = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let node = format!("dev.{}.{unit}", one.driver);
+    let rows = texts
+        .sysctl
+        .iter()
+        .flat_map(|all| all.below(&node))
+        .filter_map(|(leaf, value)| Some((leaf.to_owned(), value.parse().ok()?)));
+    let mut all: Vec<(String, u64)> = rows.collect();
+    let table = texts.counted.as_deref().unwrap_or_default();
+    let head: Vec<&str> = table.lines().next().unwrap_or_default().split_whitespace().collect();
+    let row = table.lines().find(|line| line.contains("<Link#") && line.split_whitespace().next() == Some(name));
+    if let Some(row) = row {
+        // From the right: an interface without an address has a column less.
+        let words: Vec<&str> = row.split_whitespace().collect();
+        all.extend(
+            head.iter()
+                .rev()
+                .zip(words.iter().rev())
+                .filter_map(|(name, word)| Some(((*name).to_owned(), word.parse().ok()?))),
+        );
+    }
+    all
+}
+
+fn counters(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let all = counted(one, texts);
+    let end = |leaf: &str| leaf.rsplit('.').next().unwrap_or(leaf).to_owned();
+    let passed = all.iter().filter(|(leaf, _)| ALL.contains(&end(leaf).as_str())).map(|(_, value)| *value).max();
+    let name = word(&one.interface.name);
+    let found = COUNTERS.lines().filter_map(|row| {
+        let [ends, what, mend] = row.split(" | ").collect::<Vec<_>>()[..] else { return None };
+        let of = |leaf: &str| ends.split(' ').any(|one| one == end(leaf));
+        let (leaf, value) = all.iter().filter(|(leaf, _)| of(leaf)).max_by_key(|(_, value)| *value)?;
+        let much = passed.map_or(*value >= 10_000, |passed| *value >= 1000 && value.saturating_mul(1000) >= passed);
+        let read =
+            if leaf.contains('.') { format!("sysctl dev.{}", one.driver) } else { format!("netstat -i -I {name}") };
+        much.then(|| {
+            Finding::new(Severity::Warning, what).seen(format!("{leaf} {value}"), read).mend(mend.replace("IF", &name))
+        })
+    });
+    Ok(found.collect())
+}
+
+fn mtu(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let of =
+        |name: &str| texts.interfaces.iter().flatten().find(|other| other.name == name).and_then(|other| other.mtu);
+    let link = &one.interface;
+    let Some(own) = link.mtu else { return healthy() };
+    let parent = link.other.iter().find_map(|line| line.split_once("parent interface: ")).map(|(_, rest)| rest.trim());
+    let member = |line: &String| Some(line.strip_prefix("member: ")?.split_whitespace().next()?.to_owned());
+    let members: Vec<(String, u32)> =
+        link.other.iter().filter_map(member).filter_map(|name| Some((name.clone(), of(&name)?))).collect();
+    let least = members.iter().min_by_key(|(_, mtu)| *mtu);
+    let most = members.iter().max_by_key(|(_, mtu)| *mtu);
+    match (parent.and_then(|parent| Some((parent, of(parent)?))), least, most) {
+        (Some((parent, room)), ..) if room < own => {
+            Finding::new(Severity::Warning, format!("its MTU is {own}, that of {parent} below it {room}"))
+                .seen(format!("{} {own}, {parent} {room}", link.name), "ifconfig")
+                .mend(format!("ifconfig {} mtu {room}; or {parent} and its switch to {own}", word(&link.name)))
+                .alone()
+        }
+        (_, Some((short, least)), Some((long, most))) if least < most => {
+            Finding::new(Severity::Warning, "its members have different MTUs")
+                .seen(format!("{short} {least}, {long} {most}"), "ifconfig")
+                .mend(format!("ifconfig {} mtu {least}, the same for all", word(long)))
+                .alone()
+        }
+        _ => healthy(),
+    }
+}
+
+fn one_queue(one: &FreebsdAdapter, texts: &FreebsdTexts) -> Found {
+    let unit = one.interface.name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let cores = number(texts, "hw.ncpu")?;
+    if cores < 4 || one.interface.speed().is_none_or(|speed| speed < FAST) {
+        return healthy();
+    }
+    let names = [format!("dev.{}.{unit}.iflib.override_nrxqs", one.driver), format!("hw.{}.num_queues", one.driver)];
+    let Some(name) = names.iter().find(|name| number(texts, name) == Ok(1)) else { return healthy() };
+    Finding::new(Severity::Warning, format!("it has one queue, with {cores} processors"))
+        .seen(format!("{name}: 1"), format!("sysctl {name}"))
+        .mend(format!("{name}=0 in /boot/loader.conf, and restart: a queue for each processor"))
+        .gain("several streams use several cores")
+        .alone()
 }

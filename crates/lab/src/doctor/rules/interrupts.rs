@@ -1,5 +1,6 @@
 //! Interrupts, and how deep processors sleep between them.
 
+use super::link::downs;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, have, processors};
@@ -8,72 +9,15 @@ use linerate_host::tunables::Value;
 use std::collections::BTreeSet;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "irqs-on-one-core",
-        about: "which processors the interrupts come on",
-        means: "one core serves all queues: the others wait for it",
-        published: "Documentation/networking/scaling.rst; /proc/irq",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(irqs_on_one_core),
-        ..INTERFACE
-    },
-    Rule {
-        name: "irq-far",
-        about: "whether interrupts come on processors of the adapter's node",
-        means: "each frame crosses the link between the nodes, and its cache lines with it",
-        published: "Documentation/networking/scaling.rst; sysfs, local_cpulist",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(irq_far),
-        ..INTERFACE
-    },
-    Rule {
-        name: "irqbalance",
-        about: "whether a program moves interrupts that are tied to one processor each",
-        means: "irqbalance looks at all interrupts every ten seconds: what was tied by hand does not stay",
-        published: "irqbalance(1), --banirq; Documentation/networking/scaling.rst",
-        look: Look::Custom(irqbalance),
-        ..INTERFACE
-    },
-    Rule {
-        name: "coalesce-lazy",
-        about: "time that interrupts are held back",
-        means: "each request waits that long for its answer, both ways",
-        published: "ethtool(8), -C",
-        risk: Risk::Safe,
-        proof: Proof::Requests,
-        look: Look::Custom(coalesce_lazy),
-        ..INTERFACE
-    },
-    Rule {
-        name: "coalesce-eager",
-        about: "interrupts for each frame",
-        means: "a processor spends its time in interrupts: streams get less of it",
-        published: "ethtool(8), -C",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(coalesce_eager),
-        ..INTERFACE
-    },
-    Rule {
-        name: "eee",
-        about: "energy-efficient Ethernet",
-        means: "the transmitter sleeps between frames, and wakes for each: microseconds each time",
-        published: "IEEE 802.3az; ethtool(8), --show-eee",
-        risk: Risk::Traffic,
-        proof: Proof::Requests,
-        look: Look::Custom(eee),
-        ..INTERFACE
-    },
-    Rule {
-        name: "busy-poll",
-        about: "busy polling",
-        means: "a reader that waits sleeps until an interrupt, tens of microseconds",
-        published: "Documentation/networking/napi.rst; Documentation/admin-guide/sysctl/net.rst",
-        risk: Risk::Safe,
-        proof: Proof::Requests,
-        look: Look::Sysctl(
+    INTERFACE.by("irqs-on-one-core", irqs_on_one_core).risk(Risk::Safe).proof(Proof::Stream),
+    INTERFACE.by("irq-far", irq_far).risk(Risk::Safe).proof(Proof::Stream),
+    INTERFACE.by("irqbalance", irqbalance),
+    INTERFACE.by("coalesce-lazy", coalesce_lazy).risk(Risk::Safe).proof(Proof::Requests),
+    INTERFACE.by("coalesce-eager", coalesce_eager).risk(Risk::Safe).proof(Proof::Stream),
+    INTERFACE.by("eee", eee).risk(Risk::Traffic).proof(Proof::Requests),
+    HOST.looks(
+        "busy-poll",
+        Look::Sysctl(
             "net.core.busy_read",
             [1, u64::MAX],
             50,
@@ -81,27 +25,11 @@ pub(super) const RULES: &[Rule] = &[
             0,
             "requests that take some microseconds less, for a processor that polls",
         ),
-        ..HOST
-    },
-    Rule {
-        name: "governor",
-        about: "frequency of the processors",
-        means: "a core that is slow when work comes takes milliseconds to be fast",
-        published: "Documentation/admin-guide/pm/cpufreq.rst",
-        risk: Risk::Safe,
-        proof: Proof::Requests,
-        look: Look::Custom(governor),
-        ..HOST
-    },
-    Rule {
-        name: "idle-states",
-        about: "how deep processors sleep",
-        means: "a core in a deep state wakes in more than 100 us, which each request waits for",
-        published: "Documentation/admin-guide/pm/cpuidle.rst",
-        proof: Proof::Requests,
-        look: Look::Custom(idle_states),
-        ..HOST
-    },
+    )
+    .risk(Risk::Safe)
+    .proof(Proof::Requests),
+    HOST.by("governor", governor).risk(Risk::Safe).proof(Proof::Requests),
+    HOST.by("idle-states", idle_states).proof(Proof::Requests),
 ];
 
 /// Processors on which an interrupt comes: those of its affinity, or else the one on which nearly all of it was counted.
@@ -261,9 +189,7 @@ fn eee(view: &View<'_>) -> Found {
     }
     let (name, typed) = (view.name(), view.typed());
     // Some pairs of adapters lose the link when one of them sleeps.
-    let named = |line: &String| line.split([' ', ':']).any(|word| word == name);
-    let downs = ["Link is Down", "Link is down", "link down"].map(|words| view.logged(&[words]));
-    let downs = downs.iter().flatten().filter(|line| named(line)).count();
+    let downs = downs(view);
     let (severity, what) = match downs {
         0..=5 => (Severity::Note, "energy-efficient Ethernet is active".to_owned()),
         _ => (Severity::Warning, format!("energy-efficient Ethernet is active, and the link went {downs} times")),
@@ -279,13 +205,31 @@ fn eee(view: &View<'_>) -> Found {
 
 fn governor(view: &View<'_>) -> Found {
     let path = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+    let clock = |file| view.number::<u64>(&format!("sys/devices/system/cpu/cpu0/cpufreq/{file}")).ok();
+    if let (Some(now), Some(most)) = (clock("scaling_max_freq"), clock("cpuinfo_max_freq"))
+        && now < most / 4 * 3
+    {
+        let file = |core| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_max_freq");
+        let what = format!("processors are held to {} MHz, and could have {}", now / 1000, most / 1000);
+        let first = Finding::new(Severity::Warning, what);
+        let all = view.online().unwrap_or_default();
+        return all
+            .iter()
+            .fold(first, |finding, core| finding.writes(file(core), most.to_string()))
+            .seen(format!("scaling_max_freq {now} of {most}"), "cpupower frequency-info")
+            .meaning("somebody, or a profile for saving power, has set the most: each packet takes as much longer")
+            .mend(format!("cpupower frequency-set -u {}MHz", most / 1000))
+            .alone();
+    }
     let now = view.file(path)?;
     if now == "performance" {
         return healthy();
     }
     // That of acpi-cpufreq keeps them at their least, whatever comes; those of processors that choose by themselves do not.
     let driver = view.file("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver").unwrap_or_default();
-    let severity = if now == "powersave" && driver == "acpi-cpufreq" { Severity::Warning } else { Severity::Note };
+    let least = ["acpi-cpufreq", "intel_cpufreq", "amd-pstate", "cppc_cpufreq", "pcc-cpufreq"];
+    let severity =
+        if now == "powersave" && least.contains(&driver.as_str()) { Severity::Warning } else { Severity::Note };
     let first = Finding::new(severity, format!("processors follow the governor {now}"));
     let file = |core| format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_governor");
     let online = view.online()?;

@@ -2,7 +2,7 @@
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::intent::MEANT;
-use crate::doctor::protocols::{Grown, ipsec_counter, ipv6_counter, protocol_counter, tcp_counter};
+use crate::doctor::protocols::{Grown, SNMP, ipsec_counter, ipv6_counter, is_share, protocol_counter, tcp_counter};
 use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, have, is_tunnel, is_usual};
 use linerate_host::adapter::{Address, Interface, Route};
@@ -10,65 +10,27 @@ use linerate_host::shell::word;
 use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "mtu-forwarded",
-        about: "whether packets from an interface fit that by which they are forwarded",
-        means: "long packets are dropped here, and their senders told by ICMP: where that is lost, or what is behind the interface offers \
-                segments that do not fit, connections stand still once they send much",
-        published: "RFC 1191; RFC 2923, section 2.1; RFC 4459; nft(8), tcp option maxseg size set rt mtu",
-        look: Look::Custom(mtu_forwarded),
-        ..INTERFACE
-    },
-    Rule {
-        name: "mtu-small",
-        about: "an MTU below that of Ethernet",
-        means: "each frame carries less: more frames, and headers, for the same bytes; below 1280 there is no IPv6",
-        published: "RFC 8200, section 5; IEEE 802.3",
-        look: Look::Custom(mtu_small),
-        ..INTERFACE
-    },
-    Rule {
-        name: "address-state",
-        about: "addresses that are not used, or by which nobody is reached",
-        means: "packets go out with another address, or not at all",
-        published: "RFC 4862, section 5.4; ip-address(8)",
-        look: Look::Custom(address_state),
-        ..INTERFACE
-    },
-    Rule {
-        name: "ip-settings",
-        about: "MTU, hops and the queue of neighbours that IP has of the interface",
-        means: "packets are shorter than the interface takes, or are lost on the way or before it",
-        published: "RFC 4861, section 6.3.2; Documentation/networking/ip-sysctl.rst, conf/*",
-        risk: Risk::Safe,
-        look: Look::Custom(ip_settings),
-        ..INTERFACE
-    },
-    Rule {
-        name: "loopback",
-        about: "whether the loopback is up, and its MTU",
-        means: "this host does not reach itself: neither 127.0.0.1 nor its own addresses",
-        published: "RFC 1122, section 3.2.1.3; ip-link(8)",
-        look: Look::Custom(loopback),
-        ..HOST
-    },
-    Rule {
-        name: "ip-drops",
-        about: "packets that the stack drops while it is looked at",
-        means: "they arrive, or are sent, and go no further",
-        published: "RFC 4293; Documentation/networking/snmp_counter.rst; nstat(8)",
-        look: Look::Custom(ip_drops),
-        ..HOST
-    },
-    Rule {
-        name: "checksum-errors",
-        about: "packets with a wrong checksum",
-        means: "something on the way changes packets that Ethernet's own check sequence has passed (a switch, an adapter's memory, a wrong \
-                offload): TCP sees it as loss, and one in 65,536 of them goes through unseen",
-        published: "RFC 1071; Stone and Partridge, 2000: When the CRC and TCP checksum disagree; nstat(8)",
-        look: Look::Custom(checksum_errors),
-        ..HOST
-    },
+    INTERFACE.by("mtu-forwarded", mtu_forwarded),
+    INTERFACE.by("mtu-small", mtu_small),
+    INTERFACE.by("address-state", address_state),
+    INTERFACE.by("ip-settings", ip_settings).risk(Risk::Safe),
+    HOST.by("loopback", loopback),
+    HOST.by("ip-drops", ip_drops),
+    INTERFACE.looks("checksum-offload", Look::Losses(
+            &[
+                "rx_csum_offload_errors",
+                "rx_csum_bad",
+                "rx_csum_err",
+                "rx_csum_errors",
+                "rx_tcp_checksum_error",
+                "rx_checksum_bad",
+            ],
+            10,
+            "the adapter finds checksums of received packets wrong",
+            "see whether they are: tcpdump -vv -i {} names bad ones at the other end, too; if not, a newer driver, and until then \
+             ethtool -K {} rx off",
+        )),
+    HOST.by("checksum-errors", checksum_errors),
 ];
 
 const MAIN: u32 = 254;
@@ -146,7 +108,9 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     let runs = |one: &Interface| one.master == Some(inside.index) && one.has("RUNNING");
     let holds = inside.kind.as_deref() == Some("bridge") && view.interfaces.iter().any(runs);
     let unheard = holds && out.kind.is_none() && out.hardware == 1 && view.network.filter_rules.is_ok();
-    let severity = if dropped > 0 || unheard { Severity::Warning } else { view.graver_for(&[Load::Forward]) };
+    // A line behind a modem, and hosts of its network that know of no shorter MTU: many of those they speak to hear no ICMP.
+    let line = out.name.starts_with("ppp") && inside.hardware == 1 && view.network.filter_rules.is_ok();
+    let severity = if dropped > 0 || unheard || line { Severity::Warning } else { view.graver_for(&[Load::Forward]) };
     let first = Finding::new(
         severity,
         format!("its MTU is {mtu}, and that of {name}, by which its packets are forwarded, {least}"),
@@ -404,12 +368,21 @@ const COUNTERS: &[(&str, &str, &str, &str)] = &[
         "see 'ip xfrm policy', 'ip xfrm state'",
     ),
     ("Xfrm", "OutPolBlock", "a policy of IPsec blocks them", "see 'ip xfrm policy'"),
+    (
+        "Xfrm",
+        "InStateSeqError",
+        "they came too late for the window against replay: several queues or paths put them out of order",
+        "a wider window for both ends: replay-window 1024 (strongSwan: replay_window = 1024)",
+    ),
     ("Xfrm", "InNoPols", "they came unencrypted, and a policy of IPsec wants more", "see 'ip xfrm policy'"),
     ("Xfrm", "InPolBlock", "a policy of IPsec blocks them", "see 'ip xfrm policy'"),
 ];
 
 /// So many in half a second come to each host that others send to.
 const FEW: u64 = 2;
+
+/// Those of which a host that is well has few in all, whatever is sent to it.
+const SINCE: [&str; 6] = ["OutNoRoutes", "OutDiscards", "ReasmFails", "InHdrErrors", "InStateSeqError", "OutNoStates"];
 
 fn ip_drops(view: &View<'_>) -> Found {
     let (mut found, mut told) = (Vec::new(), Err(String::new()));
@@ -429,8 +402,22 @@ fn ip_drops(view: &View<'_>) -> Found {
             told = counted.clone();
         }
         let Ok(Grown { value, more }) = counted else { continue };
-        let passed = if name.starts_with("Out") { "OutRequests" } else { "InReceives" };
-        if is_usual(more, protocol_counter(view, "Ip", passed).unwrap_or_default().more, FEW) {
+        let passed = match *name {
+            name if name.starts_with("Out") => "OutRequests",
+            "ReasmFails" => "ReasmReqds",
+            _ => "InReceives",
+        };
+        let passed = protocol_counter(view, "Ip", passed).unwrap_or_default();
+        let share = passed.value > 0 && is_share(view, SNMP, value, passed.value);
+        if more == 0 && SINCE.contains(name) && (share || *protocol == "Xfrm" && value >= 10_000) {
+            found.push(
+                Finding::new(Severity::Warning, format!("{value} packets were dropped since the start: {words}"))
+                    .seen(format!("{protocol}{name} {value}"), format!("nstat -az {protocol}{name}"))
+                    .mend(*mend),
+            );
+            continue;
+        }
+        if is_usual(more, passed.more, FEW) {
             continue;
         }
         found.push(
@@ -443,9 +430,15 @@ fn ip_drops(view: &View<'_>) -> Found {
 }
 
 fn checksum_errors(view: &View<'_>) -> Found {
-    let mut all = vec![("IpInHdrErrors".to_owned(), protocol_counter(view, "Ip", "InHdrErrors")?)];
-    for protocol in ["Tcp", "Udp", "Icmp"] {
-        all.push((format!("{protocol}InCsumErrors"), protocol_counter(view, protocol, "InCsumErrors")?));
+    let mut all = Vec::new();
+    for (protocol, name) in
+        [("Ip", "InHdrErrors"), ("Tcp", "InCsumErrors"), ("Udp", "InCsumErrors"), ("Icmp", "InCsumErrors")]
+    {
+        // Of a part of the text some are there.
+        all.extend(protocol_counter(view, protocol, name).ok().map(|counter| (format!("{protocol}{name}"), counter)));
+    }
+    if all.is_empty() {
+        protocol_counter(view, "Tcp", "InCsumErrors")?;
     }
     for name in ["Udp6InCsumErrors", "Icmp6InCsumErrors"] {
         // A kernel without IPv6 has no such counters.
@@ -455,8 +448,13 @@ fn checksum_errors(view: &View<'_>) -> Found {
     let grows: u64 = all.iter().map(|(_, counter)| counter.more).sum();
     let passed = protocol_counter(view, "Ip", "InReceives").unwrap_or_default().more
         + ipv6_counter(view, "Ip6InReceives").unwrap_or_default().more;
+    let lost: u64 = all.iter().filter(|(name, _)| name.ends_with("CsumErrors")).map(|(_, counter)| counter.value).sum();
+    let came = protocol_counter(view, "Ip", "InReceives").unwrap_or_default().value;
     let first = match (all.is_empty(), grows) {
         (true, _) => return healthy(),
+        (_, 0) if is_share(view, SNMP, lost, came / 10) => {
+            Finding::new(Severity::Warning, format!("{lost} packets came with a wrong checksum since the start"))
+        }
         (_, grows) if is_usual(grows, passed, FEW) => {
             Finding::new(Severity::Note, "packets came with a wrong checksum since the start")
         }

@@ -2,167 +2,46 @@
 
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
-use crate::doctor::view::{View, have};
+use crate::doctor::view::{View, amount, have};
 use linerate_host::adapter::{Lane, Route, dbm};
 use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "link-down",
-        about: "the carrier of an interface that is up",
-        means: "nothing can be sent or received",
-        published: "ethtool(8); Documentation/networking/ethtool-netlink.rst, LINKSTATE_GET",
-        look: Look::Custom(link_down),
-        ..INTERFACE
-    },
-    Rule {
-        name: "interface-down",
-        about: "whether the interface is up",
-        means: "nothing can be sent or received",
-        published: "ip-link(8)",
-        look: Look::Custom(interface_down),
-        ..INTERFACE
-    },
-    Rule {
-        name: "duplex",
-        about: "duplex of the link",
-        means: "each side waits while the other sends; with the partner at full duplex frames collide and are lost",
-        published: "IEEE 802.3, clause 4; ethtool(8)",
-        look: Look::Custom(duplex),
-        ..INTERFACE
-    },
-    Rule {
-        name: "link-speed",
-        about: "speed of the link beside the fastest mode of the adapter",
-        means: "the link carries a fraction of what the adapter could",
-        published: "ethtool(8), link modes",
-        look: Look::Custom(link_speed),
-        ..INTERFACE
-    },
-    Rule {
-        name: "crc-errors",
-        about: "frames with a wrong check sequence",
-        means: "cable, module or port damage frames: TCP sees them as loss, and slows down",
-        published: "linux/if_link.h, rx_crc_errors; ethtool(8), eth-mac group",
-        look: Look::Custom(crc_errors),
-        ..INTERFACE
-    },
-    Rule {
-        name: "length-errors",
-        about: "frames longer than this end takes",
-        means: "the other end sends with a larger MTU: its long frames are lost here",
-        published: "linux/if_link.h, rx_length_errors, rx_over_errors",
-        look: Look::Custom(length_errors),
-        ..INTERFACE
-    },
-    Rule {
-        name: "collisions",
-        about: "collisions",
-        means: "the link is shared or half duplex",
-        published: "linux/if_link.h, collisions",
-        look: Look::Losses(
+    INTERFACE.by("link-down", link_down),
+    INTERFACE.by("interface-down", interface_down),
+    INTERFACE.by("duplex", duplex),
+    INTERFACE.by("link-speed", link_speed),
+    INTERFACE.by("crc-errors", crc_errors),
+    INTERFACE.by("length-errors", length_errors),
+    INTERFACE.looks(
+        "collisions",
+        Look::Losses(
             &["collisions", "LateCollisions", "SingleCollisionFrames", "MultipleCollisionFrames"],
             0,
             "frames collide",
             "ethtool -s {} autoneg on, at both ends",
         ),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pause-frames",
-        about: "pause frames",
-        means: "the receiver of them is slower than the sender, which is stopped: all its traffic waits, not only the fast flow",
-        published: "IEEE 802.3, annex 31B; ethtool(8), -a",
-        look: Look::Custom(pause_frames),
-        ..INTERFACE
-    },
-    Rule {
-        name: "pause-unlike",
-        about: "flow control of each direction",
-        means: "one end stops the other, and is not stopped itself: loss in one direction only",
-        published: "IEEE 802.3, annex 28B; ethtool(8), -a",
-        look: Look::Custom(pause_unlike),
-        ..INTERFACE
-    },
-    Rule {
-        name: "fec-errors",
-        about: "blocks that error correction could not mend",
-        means: "the link is at the edge: what cannot be corrected is lost",
-        published: "IEEE 802.3, clauses 74, 91 and 108; ethtool(8), --show-fec",
-        look: Look::Custom(fec_errors),
-        ..INTERFACE
-    },
-    Rule {
-        name: "fec-off",
-        about: "whether a link that needs error correction has it",
-        means: "at this rate a cable or module damages bits that only error correction mends: frames are lost",
-        published: "IEEE 802.3, clauses 91, 108 and 134; ethtool(8), --set-fec",
-        look: Look::Custom(fec_off),
-        ..INTERFACE
-    },
-    Rule {
-        name: "optics",
-        about: "alarms of the module about its light",
-        means: "too little light, or too much, is read wrongly: frames arrive damaged, or the link goes",
-        published: "SFF-8472, table 9-12; SFF-8636, table 6-7; ethtool(8), -m",
-        look: Look::Custom(optics),
-        ..INTERFACE
-    },
-    Rule {
-        name: "carrier-flaps",
-        about: "how often the link went",
-        means: "each time frames are lost, and connections wait for their retransmission",
-        published: "linux/if_link.h, IFLA_CARRIER_DOWN_COUNT",
-        look: Look::Custom(carrier_flaps),
-        ..INTERFACE
-    },
-    Rule {
-        name: "promiscuous",
-        about: "promiscuous mode",
-        means: "frames for others are received and thrown away by a processor",
-        published: "ip-link(8), promiscuity",
-        look: Look::Custom(promiscuous),
-        ..INTERFACE
-    },
+    ),
+    INTERFACE.by("pause-frames", pause_frames),
+    INTERFACE.by("pause-unlike", pause_unlike),
+    INTERFACE.by("fec-errors", fec_errors),
+    INTERFACE.by("fec-off", fec_off),
+    INTERFACE.by("optics", optics),
+    INTERFACE.by("carrier-flaps", carrier_flaps),
+    INTERFACE.by("promiscuous", promiscuous),
 ];
 
-/// Counters of pause frames, by the kernel's names and those of drivers.
-const PAUSES: &[&str] = &[
-    "tx_pause_frames",
-    "rx_pause_frames",
-    "rx_xoff_frames",
-    "tx_xoff_frames",
-    "rx_pause_ctrl_phy",
-    "tx_pause_ctrl_phy",
-    "rx_flow_control_xoff",
-    "tx_flow_control_xoff",
-    "rx_global_pause",
-    "tx_global_pause",
-    "link_xoff_rx",
-    "link_xoff_tx",
-    "port.link_xoff_rx",
-    "port.link_xoff_tx",
+/// Counters of pause frames that came, and of those that were sent, by the kernel's names and those of drivers.
+const PAUSES: [&str; 2] = [
+    "rx_pause_frames|rx_xoff_frames|rx_pause_ctrl_phy|rx_flow_control_xoff|rx_global_pause|link_xoff_rx|rx_xoff_pause_rcvd|\
+     rx_pause|rxpauseframes|mac_rx_mac_pause_num",
+    "tx_pause_frames|tx_xoff_frames|tx_pause_ctrl_phy|tx_flow_control_xoff|tx_global_pause|link_xoff_tx|tx_xoff_sent|tx_pause|\
+     txpauseframes|mac_tx_mac_pause_num",
 ];
 
 /// Those of single priorities (IEEE 802.1Qbb).
-const PRIORITIES: &[&str] = &[
-    "rx_prio0_pause",
-    "rx_prio1_pause",
-    "rx_prio2_pause",
-    "rx_prio3_pause",
-    "rx_prio4_pause",
-    "rx_prio5_pause",
-    "rx_prio6_pause",
-    "rx_prio7_pause",
-    "tx_prio0_pause",
-    "tx_prio1_pause",
-    "tx_prio2_pause",
-    "tx_prio3_pause",
-    "tx_prio4_pause",
-    "tx_prio5_pause",
-    "tx_prio6_pause",
-    "tx_prio7_pause",
-];
+const PRIORITIES: &str = "rx_prio0_pause|rx_prio1_pause|rx_prio2_pause|rx_prio3_pause|rx_prio4_pause|rx_prio5_pause|rx_prio6_pause|rx_prio7_pause|\
+     tx_prio0_pause|tx_prio1_pause|tx_prio2_pause|tx_prio3_pause|tx_prio4_pause|tx_prio5_pause|tx_prio6_pause|tx_prio7_pause";
 
 fn link_down(view: &View<'_>) -> Found {
     // The state of operation follows the carrier up to a second later.
@@ -225,15 +104,67 @@ fn pause_frames(view: &View<'_>) -> Found {
     // Of 3.4 ms at most each at 10 Gb/s.
     let few = 5;
     let slower = "find the slower end: more queues, larger rings there";
-    let all = view
-        .losses(PAUSES, few, "pause frames flow")
-        .map(|one| one.mend(format!("{slower}; or switch pause off at both ends (ethtool -A)")));
+    let most = |names| view.counted(names).iter().map(|one| one.value).max().unwrap_or(0);
+    let [came, sent] = PAUSES.map(most);
+    let ring = view.adapter.rings.as_ref().ok().and_then(|rings| amount(&rings.sizes, "rx"));
+    let short = ring.and_then(|rx| Some((rx.now?, rx.most?))).filter(|(now, most)| now < most);
+    let typed = view.typed();
+    let all = view.losses(&PAUSES.join("|"), few, "pause frames flow").map(|one| match short {
+        _ if came / 10 > sent => Finding {
+            what: one.what.replace("pause frames flow", "pause frames come: its partner stops it"),
+            ..one
+        }
+        .mend(format!(
+            "see the switch's port, and behind it the receiver that does not keep up; or do without, and lose frames \
+             instead: ethtool -A {typed} rx off, at the switch, too"
+        )),
+        Some((now, most)) if sent / 10 > came => Finding {
+            what: one.what.replace("pause frames flow", "it sends pause frames: it does not keep up with what comes"),
+            ..one
+        }
+        .seen(format!("receive ring {now} of {most}"), format!("ethtool -g {typed}"))
+        .mend(format!("ethtool -G {typed} rx {most}; then more queues, and processors near the adapter")),
+        None if sent / 10 > came => Finding {
+            what: one.what.replace("pause frames flow", "it sends pause frames: it does not keep up with what comes"),
+            ..one
+        }
+        .mend(
+            "more queues, larger rings, and processors near the adapter: see the findings about those, and about PCIe",
+        ),
+        _ => one.mend(format!("{slower}; or switch pause off at both ends (ethtool -A)")),
+    });
+    if let Some(finding) = not_lossless(view) {
+        return finding.alone();
+    }
     // Without loss on purpose: to switch that off would lose frames.
     let single = || {
         let one = view.losses(PRIORITIES, few, "pause frames of single priorities flow")?;
         Some(one.mend(format!("{slower}; what is paused there was chosen to lose nothing (PFC)")))
     };
     Ok(all.or_else(single).into_iter().collect())
+}
+
+/// A finding about a priority that its partner pauses, or whose frames are lost, and that has no flow control here (`dcb pfc show`).
+fn not_lossless(view: &View<'_>) -> Option<Finding> {
+    let text = view.file(&format!("posted/pfc/{}", view.name())).ok()?;
+    let off = text.split_whitespace().filter_map(|word| word.strip_suffix(":off")?.parse::<u32>().ok());
+    let counted = |priority: u32| {
+        let all = view.counted(&format!("rx_prio{priority}_pause|rx_prio{priority}_discards"));
+        all.into_iter().filter(|one| one.value >= 1000).max_by_key(|one| one.value).map(|one| (priority, one))
+    };
+    let (priority, one) = off.filter_map(counted).max_by_key(|(_, one)| one.value)?;
+    let typed = view.typed();
+    Some(
+        Finding::new(
+            Severity::Warning,
+            format!("priority {priority} has no flow control here, and its partner uses it, or frames of it are lost"),
+        )
+        .seen(format!("{} {}", one.name, one.value), format!("ethtool -S {typed}"))
+        .seen(text, format!("dcb pfc show dev {typed}"))
+        .mend(format!(
+            "dcb pfc set dev {typed} prio-pfc {priority}:on, as at the switch; and ethtool -A {typed} rx off tx off"
+        )),
+    )
 }
 
 fn interface_down(view: &View<'_>) -> Found {
@@ -282,13 +213,23 @@ fn link_speed(view: &View<'_>) -> Found {
     let partner = modes.partner.as_ref().and_then(|partner| partner.iter().filter_map(digits).max());
     let offers =
         modes.autonegotiation != Some(false) && modes.advertised.iter().filter_map(digits).any(|mode| mode == most);
+    // Copper can nearly always do all that both ends can, if they negotiate.
+    let copper = modes.supported.iter().any(|mode| mode.starts_with(&format!("{most}baseT/")));
+    let forced = copper
+        && now <= 1000
+        && !modes.advertised.is_empty()
+        && modes.advertised.iter().all(|mode| digits(mode) != Some(most));
     let (severity, mend) = match partner {
         // Without 'speed', ethtool(8) offers all that the adapter has.
         Some(partner) if partner >= most && !offers => (Severity::Warning, format!("ethtool -s {typed} autoneg on")),
         Some(partner) if partner >= most => {
-            let copper = modes.supported.iter().any(|mode| mode.starts_with(&format!("{most}baseT/")));
             let pairs = if copper { format!(": {most}BASE-T takes all four pairs of it") } else { String::new() };
             (Severity::Warning, format!("another cable{pairs}; then another port of the partner"))
+        }
+        None if modes.autonegotiation == Some(false) && copper && now <= 1000
+            || forced && modes.autonegotiation == Some(true) =>
+        {
+            (Severity::Warning, format!("ethtool -s {typed} autoneg on, and at the partner, too"))
         }
         // A guest has what its host gives it.
         _ if view.is_guest() => return healthy(),
@@ -302,9 +243,9 @@ fn link_speed(view: &View<'_>) -> Found {
 }
 
 fn length_errors(view: &View<'_>) -> Found {
-    let names =
-        ["rx_length_errors", "rx_over_errors", "OutOfRangeLengthField", "FrameTooLongErrors", "etherStatsOversizePkts"];
-    let Some(finding) = view.losses(&names, 0, "frames longer than the MTU arrive") else { return healthy() };
+    let names = "rx_length_errors|OutOfRangeLengthField|FrameTooLongErrors|etherStatsOversizePkts|rx_long_length_errors|rx_oversize|\
+                 rx_oversize_pkts_phy|rx_oversize_packets|rx_ovrsz_frames|rx_frame_too_long_errors|rx_gtmax_pkt";
+    let Some(finding) = view.losses(names, 0, "frames longer than the MTU arrive") else { return healthy() };
     let typed = view.typed();
     let mtu = view.interface().mtu.unwrap_or_default();
     finding
@@ -334,40 +275,59 @@ fn fec_errors(view: &View<'_>) -> Found {
         return healthy();
     };
     // What was counted while the link came up is history.
-    let grows = view.counted(&[name]).iter().any(|one| one.more > 0);
-    let severity = if grows && name.contains("uncorr") { Severity::Warning } else { Severity::Note };
+    let grows = view.counted(name).iter().any(|one| one.more > 0);
+    let often = view.is_once() && *value >= 1000;
+    let severity = if (grows || often) && name.contains("uncorr") { Severity::Warning } else { Severity::Note };
     Finding::new(severity, format!("error correction counts {name}"))
         .seen(format!("{name} {value}"), format!("ethtool --show-fec -I {}", view.typed()))
         .mend("clean or replace cable and module; the same FEC at both ends")
         .alone()
 }
 
-/// Counters of damage that FEC would have mended.
 /// Counters of frames that came damaged.
-const DAMAGE: &[&str] = &[
-    "rx_crc_errors",
-    "rx_crc_errors_phy",
-    "rx_symbol_err_phy",
-    "port.rx_crc_errors",
-    "rx_fcs_errors",
-    "rx_frame_errors",
-    "FrameCheckSequenceErrors",
-    "AlignmentErrors",
-    "etherStatsFragments",
-    "etherStatsJabbers",
-];
+const DAMAGE: &str = "rx_crc_errors|rx_crc_errors_phy|rx_symbol_err_phy|rx_pcs_symbol_err_phy|rx_fcs_errors|rx_fcs_err_frames|rx_frame_errors|\
+     rx_align_errors|align_errors|rx_alignment_symbol_errors|rx_symbol_error|rx_crc_err|rx_bad|mac_rx_fcs_err_num|\
+     illegal_bytes|SymbolErrorDuringCarrier|FrameCheckSequenceErrors|AlignmentErrors|etherStatsFragments|etherStatsJabbers";
 
 fn crc_errors(view: &View<'_>) -> Found {
-    let Some(finding) = view.losses(DAMAGE, 0, "frames arrive damaged") else { return healthy() };
-    let half = view.adapter.modes.as_ref().is_ok_and(|modes| modes.duplex == Some("half"));
+    let Some(finding) = view.losses(DAMAGE, 0, "frames arrive damaged") else { return unnamed_errors(view) };
+    let modes = view.adapter.modes.as_ref().ok();
+    let half = modes.is_some_and(|modes| modes.duplex == Some("half"));
+    // A partner that negotiates hears nothing of the duplex, and takes half (IEEE 802.3, 28.2.3.1).
+    let forced = modes.is_some_and(|modes| {
+        modes.autonegotiation == Some(false)
+            && modes.duplex == Some("full")
+            && modes.speed.is_some_and(|speed| speed <= 100)
+    });
+    let finding = match forced {
+        true => finding.seen("autonegotiation off, full duplex", view.link_modes()),
+        false => finding,
+    };
     let bare = fec_off(view).is_ok_and(|found| !found.is_empty());
     finding
         .mend(match (half, bare) {
-            (true, _) => "duplex first, as its own finding says: at half duplex these are what is left of collisions",
-            (_, true) => "error correction first, as its own finding says; then clean or replace cable and module",
-            _ => "clean or replace cable and module; see optical power in 'linerate nic show'",
+            _ if forced => format!(
+                "ethtool -s {} autoneg on: a partner that negotiates takes half duplex of an end that does not, and its \
+                 frames collide; or forced likewise at both ends",
+                view.typed()
+            ),
+            (true, _) => "duplex first, as its own finding says: at half duplex these are what is left of collisions".to_owned(),
+            (_, true) => "error correction first, as its own finding says; then clean or replace cable and module".to_owned(),
+            _ => "clean or replace cable and module; see optical power in 'linerate nic show'".to_owned(),
         })
         .alone()
+}
+
+/// Errors of which no counter tells the kind.
+fn unnamed_errors(view: &View<'_>) -> Found {
+    let others = "rx_length_errors|rx_missed_errors|rx_fifo_errors|rx_over_errors";
+    if !view.is_hardware() || !view.counted(others).is_empty() {
+        return healthy();
+    }
+    let Some(finding) = view.losses("rx_errors", 10, "frames arrive with errors, whose kind no counter tells") else {
+        return healthy();
+    };
+    finding.mend(format!("see which: ethtool -S {}; most are a cable's or a module's", view.typed())).alone()
 }
 
 fn fec_off(view: &View<'_>) -> Found {
@@ -400,6 +360,14 @@ fn optics(view: &View<'_>) -> Found {
     let Some(first) = module.alarms.first() else { return healthy() };
     let typed = view.typed();
     let severity = if view.has_flag("RUNNING") { Severity::Warning } else { Severity::Note };
+    if first.contains("temperature") {
+        let heat = module.temperature.map_or_else(String::new, |degrees| format!(", {degrees:.1} C"));
+        return Finding::new(severity, "its module is too hot")
+            .seen(format!("{first}{heat}"), format!("ethtool -m {typed}"))
+            .meaning("a laser that is too hot sends what is read wrongly, and fails early")
+            .mend("see fans and the air at the port; a module of a lesser class of power, or one for that temperature")
+            .alone();
+    }
     let light = |lane: &Lane| lane.rx_power.map(|power| (power, dbm(power)));
     let least = module.lanes.iter().filter_map(light).min_by(|one, other| one.0.total_cmp(&other.0));
     let finding = Finding::new(severity, format!("its module raises an alarm: {first}"));
@@ -417,10 +385,30 @@ fn optics(view: &View<'_>) -> Found {
     .alone()
 }
 
+/// Times that a link went, by the log.
+pub(super) fn downs(view: &View<'_>) -> usize {
+    let named = |line: &String| line.split([' ', ':', ',', ')', '(']).any(|word| word == view.name());
+    let words = ["Link is Down", "Link is down", "link down", "Link down", "Lost carrier"];
+    let all = words.map(|words| view.logged(&[words]));
+    all.iter().flatten().filter(|line| named(line)).count()
+}
+
 fn carrier_flaps(view: &View<'_>) -> Found {
-    let Some(downs) = view.interface().carrier_changes[2].filter(|downs| *downs > 10) else { return healthy() };
-    Finding::new(Severity::Note, format!("the link went {downs} times"))
-        .seen(format!("carrier_down_count {downs}"), format!("ip -d link show dev {}", view.typed()))
+    let names = "link_down_events_phy|link_down_events|carrier_down_count";
+    let own = view.counted(names).iter().map(|one| one.value).max();
+    let counted = view.interface().carrier_changes[2].map(u64::from).max(own).unwrap_or(0);
+    let logged = downs(view) as u64;
+    let (times, read) = match counted >= logged {
+        true => (counted, format!("carrier_down_count, ethtool -S {}", view.typed())),
+        false => (logged, "dmesg".to_owned()),
+    };
+    if times <= 10 {
+        return healthy();
+    }
+    // A port that nobody uses, or a laptop's, goes with its cable.
+    let severity = if times > 50 || logged > 10 { Severity::Warning } else { Severity::Note };
+    Finding::new(severity, format!("the link went {times} times"))
+        .seen(format!("{times} times down"), read)
         .mend("see cable, module and partner, if nobody took the interface down")
         .alone()
 }

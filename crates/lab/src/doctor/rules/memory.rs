@@ -1,76 +1,20 @@
 //! Memory and clock of the host.
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
-use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, HOST, Proof, Rule, healthy};
 use crate::doctor::view::{View, processors};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "clock-source",
-        about: "clock of the kernel",
-        means: "each look at the time is a system call and a slow read: time-stamps of each frame cost microseconds",
-        published: "Documentation/timers/timekeeping.rst",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(clock_source),
-        ..HOST
-    },
-    Rule {
-        name: "siblings",
-        about: "processors that share a core",
-        means: "two busy threads on one core get a little more than one",
-        published: "Documentation/admin-guide/cputopology.rst",
-        look: Look::Custom(siblings),
-        ..HOST
-    },
-    Rule {
-        name: "numa-balancing",
-        about: "whether the kernel moves memory between nodes by itself",
-        means: "pages are unmapped now and then to see who uses them: a thread tied to its core faults, and its latency has peaks",
-        published: "Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
-        risk: Risk::Safe,
-        look: Look::Custom(numa_balancing),
-        ..HOST
-    },
-    Rule {
-        name: "swap",
-        about: "memory that went to disk",
-        means: "a page that must come back takes milliseconds: whoever waits for it drops frames",
-        published: "Documentation/admin-guide/sysctl/vm.rst",
-        proof: Proof::Stream,
-        look: Look::Custom(swap),
-        ..HOST
-    },
-    Rule {
-        name: "huge-pages",
-        about: "huge pages of 2 MiB",
-        means: "rings of several MiB have a page table entry for each 4 KiB: misses on each few frames",
-        published: "Documentation/admin-guide/mm/hugetlbpage.rst",
-        risk: Risk::Safe,
-        look: Look::Custom(huge_pages),
-        ..HOST
-    },
-    Rule {
-        name: "zone-reclaim",
-        about: "whether a node takes back its own memory before it uses another node's",
-        means: "whoever needs memory waits while caches are thrown away, though another node has room",
-        published: "Documentation/admin-guide/sysctl/vm.rst, zone_reclaim_mode; fasterdata.es.net",
-        risk: Risk::Safe,
-        look: Look::Custom(zone_reclaim),
-        ..HOST
-    },
-    Rule {
-        name: "min-free",
-        about: "memory that is kept free for what interrupts receive",
-        means: "bursts of a fast link find no pages in the interrupt, and frames are dropped; or much more is kept than they need",
-        published: "Documentation/admin-guide/sysctl/vm.rst, min_free_kbytes; fasterdata.es.net, 100G tuning",
-        risk: Risk::Safe,
-        look: Look::Custom(min_free),
-        ..HOST
-    },
+    HOST.by("clock-source", clock_source).risk(Risk::Safe).proof(Proof::Stream),
+    HOST.by("siblings", siblings),
+    HOST.by("numa-balancing", numa_balancing).risk(Risk::Safe),
+    HOST.by("swap", swap).proof(Proof::Stream),
+    HOST.by("huge-pages", huge_pages).risk(Risk::Safe),
+    HOST.by("zone-reclaim", zone_reclaim).risk(Risk::Safe),
+    HOST.by("min-free", min_free).risk(Risk::Safe),
 ];
 
-fn clock_source(view: &View<'_>) -> Found {
+pub(super) fn clock_source(view: &View<'_>) -> Found {
     let path = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let now = view.file(path)?;
     if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "xen"].contains(&now.as_str()) {
@@ -81,7 +25,10 @@ fn clock_source(view: &View<'_>) -> Found {
         .seen(format!("{now}; there are {known}"), format!("/{path}"));
     match ["tsc", "kvm-clock"].into_iter().find(|one| known.split_whitespace().any(|word| word == *one)) {
         Some(better) => finding.mend(format!("echo {better} > /{path}")).writes(path, better),
-        None => finding,
+        None => finding.mend(
+            "newer firmware of the machine, whose clocks the kernel does not trust ('dmesg | grep -i tsc' says why); then it takes tsc \
+             by itself",
+        ),
     }
     .alone()
 }

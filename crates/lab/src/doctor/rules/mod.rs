@@ -9,6 +9,7 @@ mod link;
 mod log;
 mod memory;
 mod offloads;
+mod path;
 mod peer;
 mod queues;
 mod routes;
@@ -29,6 +30,7 @@ pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         interrupts::RULES,
         stacked::RULES,
         ip::RULES,
+        path::RULES,
         transport::RULES,
         sysctls::RULES,
         memory::RULES,
@@ -39,4 +41,7 @@ pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         freebsd::RULES,
     ]
     .concat()
+    .into_iter()
+    .map(Rule::told)
+    .collect()
 });

@@ -10,136 +10,44 @@ use linerate_host::shell::operand;
 use linerate_host::tunables::Value;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "tx-checksum",
-        about: "checksums on transmit by the adapter",
-        means: "each byte is read once more by a processor, and TSO is off with it",
-        published: "linux/netdev_features.h; the 2012 tuning note: txcsum",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Feature("tx-checksum-ip-generic", "tx", "a tenth to a third of the processor time of sending"),
-        ..INTERFACE
-    },
-    Rule {
-        name: "rx-checksum",
-        about: "checksums on receive by the adapter",
-        means: "each byte is read once more by a processor, and frames are not merged (GRO)",
-        published: "linux/netdev_features.h; the 2012 tuning note: rxcsum",
-        risk: Risk::Traffic,
-        proof: Proof::Back,
-        look: Look::Feature("rx-checksum", "rx", "a tenth to a third of the processor time of receiving"),
-        ..INTERFACE
-    },
-    Rule {
-        name: "scatter-gather",
-        about: "frames from several pieces of memory",
-        means: "each frame is copied together before it is sent; TSO and zero-copy are off with it",
-        published: "linux/netdev_features.h",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Feature("tx-scatter-gather", "sg", "what a copy of each byte costs"),
-        ..INTERFACE
-    },
-    Rule {
-        name: "tso",
-        about: "TCP segmentation by the adapter",
-        means: "each segment passes the whole stack by itself",
-        published: "Documentation/networking/segmentation-offloads.rst; the 2012 tuning note: tso",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Feature("tx-tcp-segmentation", "tso", "a multiple of the rate of TCP per processor at MTU 1500"),
-        ..INTERFACE
-    },
-    Rule {
-        name: "gso",
-        about: "segmentation at the last moment",
-        means: "each segment passes the whole stack by itself, where the adapter does not segment",
-        published: "Documentation/networking/segmentation-offloads.rst",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Feature("tx-generic-segmentation", "gso", "up to twice the rate of TCP per processor"),
-        ..INTERFACE
-    },
-    Rule {
-        name: "gro",
-        about: "merging of received segments",
-        means: "each segment passes the whole stack by itself",
-        published: "Documentation/networking/segmentation-offloads.rst",
-        risk: Risk::Traffic,
-        proof: Proof::Back,
-        look: Look::Custom(gro),
-        ..INTERFACE
-    },
-    Rule {
-        name: "super-frames",
-        about: "how much the stack hands down, or takes, at once",
-        means: "the stack is passed once for a few segments: offloads are on and save little",
-        published: "ip-link(8), gso_max_size, gso_max_segs, gro_max_size",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Custom(super_frames),
-        ..INTERFACE
-    },
-    Rule {
-        name: "gro-flush",
-        about: "how long segments wait to be merged with later ones",
-        means: "each response, and each acknowledgement, comes up as much later",
-        published: "Documentation/networking/napi.rst, gro_flush_timeout, napi_defer_hard_irqs",
-        risk: Risk::Safe,
-        proof: Proof::Requests,
-        look: Look::Custom(gro_flush),
-        ..INTERFACE
-    },
-    Rule {
-        name: "vlan-offload",
-        about: "whether the adapter takes VLAN tags off, with VLANs above it",
-        means: "a processor takes the tag off each frame, and moves the bytes before it",
-        published: "linux/netdev_features.h, NETIF_F_HW_VLAN_CTAG_RX; ethtool(8), rxvlan",
-        risk: Risk::Traffic,
-        look: Look::Custom(vlan_offload),
-        ..INTERFACE
-    },
-    Rule {
-        name: "feature-refused",
-        about: "offloads that were asked for and are off",
-        means: "what it needs is off, or the driver refused it: the load runs without",
-        published: "linux/netdev_features.h; Documentation/networking/netdev-features.rst",
-        look: Look::Custom(feature_refused),
-        ..INTERFACE
-    },
-    Rule {
-        name: "lro-forwarding",
-        about: "large receive offload where frames are forwarded",
-        means: "merged frames are larger than the next link takes, and cannot be split as they were: they are dropped or changed",
-        published: "Documentation/networking/ip-sysctl.rst; linux/netdev_features.h",
-        proof: Proof::Back,
-        look: Look::Custom(lro_forwarding),
-        ..INTERFACE
-    },
-    Rule {
-        name: "veth-checksums",
-        about: "checksums that a veth leaves open",
-        means: "frames that stay in this machine have no checksum: a program that reads them by xdp: sees them unfinished",
-        published: "Documentation/networking/checksum-offloads.rst",
-        look: Look::Custom(veth_checksums),
-        ..INTERFACE
-    },
-    Rule {
-        name: "xdp-generic",
-        about: "XDP programs in generic mode where the driver has its own",
-        means: "each frame becomes a socket buffer first, which XDP is there to avoid",
-        published: "Documentation/networking/af_xdp.rst; ip-link(8), xdpgeneric",
-        look: Look::Custom(xdp_generic),
-        ..INTERFACE
-    },
-    Rule {
-        name: "xdp-copy",
-        about: "AF_XDP without zero-copy",
-        means: "xdp: copies each frame between kernel and program",
-        published: "Documentation/networking/af_xdp.rst",
-        look: Look::Custom(xdp_copy),
-        ..INTERFACE
-    },
+    INTERFACE
+        .looks(
+            "tx-checksum",
+            Look::Feature("tx-checksum-ip-generic", "tx", "a tenth to a third of the processor time of sending"),
+        )
+        .risk(Risk::Traffic)
+        .proof(Proof::Stream),
+    INTERFACE
+        .looks(
+            "rx-checksum",
+            Look::Feature("rx-checksum", "rx", "a tenth to a third of the processor time of receiving"),
+        )
+        .risk(Risk::Traffic)
+        .proof(Proof::Back),
+    INTERFACE
+        .looks("scatter-gather", Look::Feature("tx-scatter-gather", "sg", "what a copy of each byte costs"))
+        .risk(Risk::Traffic)
+        .proof(Proof::Stream),
+    INTERFACE
+        .looks(
+            "tso",
+            Look::Feature("tx-tcp-segmentation", "tso", "a multiple of the rate of TCP per processor at MTU 1500"),
+        )
+        .risk(Risk::Traffic)
+        .proof(Proof::Stream),
+    INTERFACE
+        .looks("gso", Look::Feature("tx-generic-segmentation", "gso", "up to twice the rate of TCP per processor"))
+        .risk(Risk::Traffic)
+        .proof(Proof::Stream),
+    INTERFACE.by("gro", gro).risk(Risk::Traffic).proof(Proof::Back),
+    INTERFACE.by("super-frames", super_frames).risk(Risk::Traffic).proof(Proof::Stream),
+    INTERFACE.by("gro-flush", gro_flush).risk(Risk::Safe).proof(Proof::Requests),
+    INTERFACE.by("vlan-offload", vlan_offload).risk(Risk::Traffic),
+    INTERFACE.by("feature-refused", feature_refused),
+    INTERFACE.by("lro-forwarding", lro_forwarding).proof(Proof::Back),
+    INTERFACE.by("veth-checksums", veth_checksums),
+    INTERFACE.by("xdp-generic", xdp_generic),
+    INTERFACE.by("xdp-copy", xdp_copy),
 ];
 
 fn gro(view: &View<'_>) -> Found {

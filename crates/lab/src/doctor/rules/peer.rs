@@ -4,110 +4,25 @@ use crate::doctor::finding::{Finding, Load, Severity};
 use crate::doctor::flows::Flows;
 use crate::doctor::longest::Sizes;
 use crate::doctor::peer::{PORTS, Tcp};
-use crate::doctor::rule::{ENDS, Found, Look, PEER, Rule, healthy};
+use crate::doctor::rule::{ENDS, Found, PEER, Rule, healthy};
 use crate::doctor::side::claimed;
 use crate::doctor::view::{View, have, is_tunnel};
 use linerate_host::shell::{operand, word};
 use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "peer-route",
-        about: "whether there is a way to the peer",
-        means: "nothing can be sent to it",
-        published: "ip-route(8), ip-rule(8)",
-        look: Look::Custom(peer_route),
-        ..PEER
-    },
-    Rule {
-        name: "peer-silent",
-        about: "whether the peer answers echo requests",
-        means: "the peer is down, is not on this network, or drops echo requests",
-        published: "RFC 1122, section 3.2.2.6",
-        look: Look::Custom(peer_silent),
-        ..PEER
-    },
-    Rule {
-        name: "peer-tcp",
-        about: "whether the peer answers TCP at all, if only to refuse it",
-        means: "a packet filter, here, there or between, drops what TCP sends: connections to these ports will not be made",
-        published: "RFC 9293, section 3.10.7.1: a closed port answers by a reset",
-        look: Look::Custom(peer_tcp),
-        ..PEER
-    },
-    Rule {
-        name: "peer-handshake",
-        about: "which options a connection to the peer has, and how long its segments are",
-        means: "the other end has them switched off, or something on the way takes them out of the handshake: windows stay below 64 KiB, \
-                each loss costs round trips, or each packet carries little",
-        published: "RFC 7323; RFC 2018; RFC 9293, section 3.7.1; tcp(7), TCP_INFO",
-        look: Look::Custom(peer_handshake),
-        ..PEER
-    },
-    Rule {
-        name: "peer-flows",
-        about: "whether connections that differ in their source port alone are all answered",
-        means: "one of several ways to the peer is dead, or one member of a link aggregate: some connections hang, and others are well",
-        published: "RFC 2992; IEEE 802.1AX; Documentation/networking/ip-sysctl.rst, fib_multipath_hash_policy",
-        look: Look::Custom(peer_flows),
-        ..PEER
-    },
-    Rule {
-        name: "peer-segments",
-        about: "whether full segments of a connection are acknowledged as short ones are",
-        means: "connections are made, and stand still as soon as they send much",
-        published: "RFC 2923, section 2.1; RFC 4821; tcp(7), TCP_INFO",
-        look: Look::Custom(peer_segments),
-        ..PEER
-    },
-    Rule {
-        name: "peer-claims",
-        about: "whether another host has this one's address, or two have the peer's",
-        means: "packets go now to one of them and now to the other: connections break off",
-        published: "RFC 5227",
-        look: Look::Custom(peer_claims),
-        ..PEER
-    },
-    Rule {
-        name: "peer-loss",
-        about: "how many echo requests the peer answers",
-        means: "frames are lost on an idle path: TCP is slowed down by each of them",
-        published: "RFC 2680; Mathis and others, 1997: rate by loss",
-        look: Look::Custom(peer_loss),
-        ..PEER
-    },
-    Rule {
-        name: "path-mtu",
-        about: "how long packets may be on the way to the peer",
-        means: "longer packets vanish on the path: connections stand still once they send much",
-        published: "RFC 1191; RFC 2923, section 2.1",
-        look: Look::Custom(path_mtu),
-        ..PEER
-    },
-    Rule {
-        name: "ends-mtu",
-        about: "the MTU of this interface and of the other end's",
-        means: "the end with the smaller MTU need not take the other one's packets: they vanish, or wait for a search of the path's",
-        published: "RFC 894; RFC 1191; ip-link(8)",
-        look: Look::Custom(ends_mtu),
-        ..ENDS
-    },
-    Rule {
-        name: "ends-pause",
-        about: "flow control of this interface and of the other end's",
-        means: "one end loses what the other, which is never paused, sends too fast; with a switch between, each has its own partner",
-        published: "IEEE 802.3, annex 31B; ethtool(8), -a",
-        look: Look::Custom(ends_pause),
-        ..ENDS
-    },
-    Rule {
-        name: "ends-speed",
-        about: "the speed of this interface's link and of the other end's",
-        means: "what the faster end sends at its own rate waits in the switch between, or is lost there",
-        published: "RFC 2544, section 26.1; ethtool(8)",
-        look: Look::Custom(ends_speed),
-        ..ENDS
-    },
+    PEER.by("peer-route", peer_route),
+    PEER.by("peer-silent", peer_silent),
+    PEER.by("peer-tcp", peer_tcp),
+    PEER.by("peer-handshake", peer_handshake),
+    PEER.by("peer-flows", peer_flows),
+    PEER.by("peer-segments", peer_segments),
+    PEER.by("peer-claims", peer_claims),
+    PEER.by("peer-loss", peer_loss),
+    PEER.by("path-mtu", path_mtu),
+    ENDS.by("ends-mtu", ends_mtu),
+    ENDS.by("ends-pause", ends_pause),
+    ENDS.by("ends-speed", ends_speed),
 ];
 
 fn peer_route(view: &View<'_>) -> Found {

@@ -2,164 +2,55 @@
 
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::SOFTNET;
-use crate::doctor::rule::{FAST, Found, HOST, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{FAST, Found, HOST, INTERFACE, Proof, Rule, healthy};
 use crate::doctor::view::{View, amount, have, is_usual};
 use linerate_host::tunables::Value;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "ring-rx",
-        about: "frames missed for want of receive descriptors",
-        means: "bursts find no free descriptor, and are lost before any program sees them",
-        published: "ethtool(8), -g; linux/if_link.h, rx_missed_errors",
-        risk: Risk::Traffic,
-        proof: Proof::Back,
-        look: Look::Custom(ring_rx),
-        ..INTERFACE
-    },
-    Rule {
-        name: "tx-drops",
-        about: "frames dropped on transmit",
-        means: "frames are lost in this machine, before the wire",
-        published: "linux/if_link.h, tx_dropped",
-        look: Look::Custom(tx_drops),
-        ..INTERFACE
-    },
-    Rule {
-        name: "one-queue",
-        about: "queues of the adapter beside processors",
-        means: "all frames of a direction are processed by one core: it is the limit",
-        published: "Documentation/networking/scaling.rst",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Custom(one_queue),
-        ..INTERFACE
-    },
-    Rule {
-        name: "rss-table",
-        about: "queues to which the adapter spreads what it receives",
-        means: "all that is received comes to one queue, and so to one processor, whatever the number of queues",
-        published: "ethtool(8), -x, -X; Documentation/networking/scaling.rst, RSS",
-        proof: Proof::Back,
-        look: Look::Custom(rss_table),
-        ..INTERFACE
-    },
-    Rule {
-        name: "allowances",
-        about: "what a cloud's network takes of an instance",
-        means: "packets beyond what the instance has bought wait or are dropped outside of it, where nothing here helps",
-        published: "docs.aws.amazon.com, Monitor network performance for ENA settings on your EC2 instance",
-        look: Look::Custom(allowances),
-        ..INTERFACE
-    },
-    Rule {
-        name: "xps",
-        about: "whether processors have transmit queues of their own",
-        means: "a queue is chosen by hash: processors wait for each other's locks, and completions come on another core",
-        published: "Documentation/networking/scaling.rst, XPS",
-        look: Look::Custom(xps),
-        ..INTERFACE
-    },
-    Rule {
-        name: "rps-on-multiqueue",
-        about: "steering of received frames by software where the adapter does it",
-        means: "each frame goes to a second processor, by an interrupt between processors, though it had one of its own",
-        published: "Documentation/networking/scaling.rst, RPS: redundant if each processor has a queue",
-        look: Look::Custom(rps_on_multiqueue),
-        ..INTERFACE
-    },
-    Rule {
-        name: "rps-one",
-        about: "receive steering to one processor",
-        means: "one processor handles all that arrives, whatever the queues are",
-        published: "Documentation/networking/scaling.rst, RPS",
-        proof: Proof::Back,
-        look: Look::Custom(rps_one),
-        ..INTERFACE
-    },
-    Rule {
-        name: "shaped",
-        about: "queueing disciplines that limit the rate",
-        means: "what is measured is the discipline, not the adapter",
-        published: "tc(8); tc-tbf(8), tc-fq(8), tc-netem(8)",
-        look: Look::Custom(shaped),
-        ..INTERFACE
-    },
-    Rule {
-        name: "queue-short",
-        about: "queueing disciplines that hold a few packets",
-        means: "a burst of a sender is dropped before it reaches the adapter",
-        published: "tc-pfifo(8), tc-fq_codel(8); ip-link(8), txqueuelen",
-        proof: Proof::Stream,
-        look: Look::Custom(queue_short),
-        ..INTERFACE
-    },
-    Rule {
-        name: "traffic-filters",
-        about: "filters of traffic control that limit or drop",
-        means: "packets are dropped before the stack or behind it, and no counter of the interface tells which",
-        published: "tc(8), tc-police(8), tc-actions(8)",
-        look: Look::Custom(traffic_filters),
-        ..INTERFACE
-    },
-    Rule {
-        name: "no-queue",
-        about: "a device without a queue",
-        means: "a full ring drops frames at once, which TCP takes for loss on the way",
-        published: "tc(8), noqueue",
-        look: Look::Custom(no_queue),
-        ..INTERFACE
-    },
-    Rule {
-        name: "backlog",
-        about: "frames dropped between interrupt and stack",
-        means: "the queue in front of the stack is full: frames are lost after the adapter has delivered them",
-        published: "Documentation/admin-guide/sysctl/net.rst, netdev_max_backlog; /proc/net/softnet_stat",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(backlog),
-        ..HOST
-    },
-    Rule {
-        name: "flow-steering",
-        about: "whether frames are steered to the processors of their readers as it was set up (RFS)",
-        means: "half of the set-up does nothing: frames are processed where they come in, or are handed on by software",
-        published: "Documentation/networking/scaling.rst, RFS and Accelerated RFS; ethtool(8), ntuple",
-        risk: Risk::Safe,
-        proof: Proof::Back,
-        look: Look::Custom(flow_steering),
-        ..INTERFACE
-    },
+    INTERFACE.by("ring-rx", ring_rx).risk(Risk::Traffic).proof(Proof::Back),
+    INTERFACE.by("tx-drops", tx_drops),
+    INTERFACE.by("one-queue", one_queue).risk(Risk::Traffic).proof(Proof::Stream),
+    INTERFACE.by("rss-table", rss_table).proof(Proof::Back),
+    INTERFACE.by("allowances", allowances),
+    INTERFACE.by("xps", xps),
+    INTERFACE.by("rps-on-multiqueue", rps_on_multiqueue),
+    INTERFACE.by("rps-one", rps_one).proof(Proof::Back),
+    INTERFACE.by("shaped", shaped),
+    INTERFACE.by("queue-short", queue_short).proof(Proof::Stream),
+    INTERFACE.by("queue-drops", queue_drops),
+    INTERFACE.by("traffic-filters", traffic_filters),
+    INTERFACE.by("no-queue", no_queue),
+    HOST.by("backlog", backlog).risk(Risk::Safe).proof(Proof::Stream),
+    INTERFACE.by("flow-steering", flow_steering).risk(Risk::Safe).proof(Proof::Back),
 ];
 
+/// Counters of frames for which neither a descriptor nor the adapter's own memory had room.
+const ROOM: &str = "rx_missed_errors|rx_fifo_errors|rx_over_errors|rx_no_buffer_count|rx_missed|rx_out_of_buffer|rx-alloc-fail|\
+     rx-hw-drop-overruns|rx_no_dma_resources|rx_discards|rx_dropped.nic|alloc_rx_buff_failed|rx_alloc_failed|\
+     rx_buff_alloc_err|rx*_buff_alloc_err|rx_nodesc_drops|rx_nodesc_drop_cnt|rx_no_buff_discards|no_buff_discards|\
+     rx_brb_discard|brb_discards|[*]: rx_discards|rx_stat_discard|rx_total_ring_discards|rx_total_discard_pkts|\
+     rx_drops_no_pbuf|rx_drops_no_erx_descr|rxq*: rx_drops_no_frags|rx_input_fifo_overflow_drop|rx_overruns|rx_drops|\
+     rx*_drops|rx_queue_*_drops|rx_queue_*_alloc_failed|rx_no_bufs|rx_no_memory|rx_comp_busy|dev_rx_discards|pkts rx OOB|\
+     rx buf alloc fail|drv dropped rx total|rxbds_empty";
+/// Those of frames to be sent.
+const SENDING: &str = "tx_dropped|tx_fifo_errors|tx_carrier_errors|tx_aborted_errors|tx_heartbeat_errors|tx_queue_dropped|tx_discards_phy|\
+     tx_no_memory|tx_no_space|drv dropped tx total|ring full";
+/// Times that a queue stood still and its driver began anew.
+const HUNG: &str = "tx_timeout_count|tx_timeout|tx_timeouts|wd_expired|tx_hang|tx timeout count";
+
 fn ring_rx(view: &View<'_>) -> Found {
-    let names = [
-        "rx_missed_errors",
-        "rx_fifo_errors",
-        "rx_no_buffer_count",
-        "rx_missed",
-        "rx_out_of_buffer",
-        "rx-alloc-fail",
-        "rx-hw-drop-overruns",
-        "rx_no_dma_resources",
-        "port.rx_discards",
-        "rx_discards",
-        "alloc_rx_buff_failed",
-        "rx_alloc_failed",
-        "rx_buff_alloc_err",
-    ];
     let what = "received frames are lost for want of room";
     let (name, typed) = (view.name(), view.typed());
-    let lost = view.losses(&names, 0, what);
+    let lost = view.losses(ROOM, 0, what);
     // The adapter's own buffer, before any ring (mlx5).
-    let inner = view.losses(&["rx_discards_phy"], 0, "the adapter has no room for frames that come, before any ring");
+    let inner = view.losses("rx_discards_phy", 0, "the adapter has no room for frames that come, before any ring");
     if let Some(finding) = inner.filter(|one| lost.as_ref().is_none_or(|lost| lost.severity < one.severity)) {
         return finding
             .meaning("its way to memory is slower than the link: the adapter's own buffer is full, and frames are lost there")
             .mend("see its PCIe link (pcie-width, pcie-speed) and the node of its memory (irq-far); a longer ring has no part in it")
             .alone();
     }
-    let behind = view.losses(&["rx_dropped"], 10, "received frames are dropped behind the ring");
+    let behind = view.losses("rx_dropped", 10, "received frames are dropped behind the ring");
     let graver = |one: &Finding| lost.as_ref().is_none_or(|lost| lost.severity < one.severity);
     if let Some(finding) = behind.filter(graver) {
         // What the kernel drops behind the ring are frames of protocols that nobody here speaks (STP, LLDP), or for the idle member
@@ -182,7 +73,7 @@ fn ring_rx(view: &View<'_>) -> Found {
     match ring {
         Some((now, most)) if now < most => {
             // So short a ring is not what its driver makes; what it has lost is no burst that any ring would lose.
-            let lost = view.counted(&names).iter().map(|one| one.value).max().unwrap_or(0);
+            let lost = view.counted(ROOM).iter().map(|one| one.value).max().unwrap_or(0);
             if now < 256 && now * 8 <= most && lost >= 10_000 {
                 finding.severity = Severity::Warning;
             }
@@ -199,14 +90,37 @@ fn ring_rx(view: &View<'_>) -> Found {
 }
 
 fn tx_drops(view: &View<'_>) -> Found {
-    let names = ["tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors", "tx_heartbeat_errors"];
-    let Some(mut finding) = view.losses(&names, 0, "frames are dropped on transmit") else { return healthy() };
+    if let Some(hung) = view.counted(HUNG).first() {
+        let often = hung.more > 0 || view.is_once() && hung.value > 2;
+        let severity = if often { Severity::Warning } else { Severity::Note };
+        let typed = view.typed();
+        return Finding::new(
+            severity,
+            format!("a transmit queue stood still {} times, and was begun anew", hung.value),
+        )
+        .seen(format!("{} {}", hung.name, hung.value), format!("ethtool -S {typed}"))
+        .meaning("each time all queues are empty for seconds: the adapter, its firmware or its host does not go on")
+        .mend(format!(
+            "firmware and driver of one release; to see whether an offload does it: ethtool -K {typed} tso off gso off"
+        ))
+        .alone();
+    }
+    let Some(mut finding) = view.losses(SENDING, 0, "frames are dropped on transmit") else { return healthy() };
     // To stations that it does not know, as of each broadcast where it has no list of them.
     // Nor is anything sent without a carrier, of which its own rule tells.
     if view.is_tunnel() || !view.has_flag("RUNNING") {
         finding.severity = Severity::Note;
     }
-    finding.mend(format!("see the queueing discipline: tc -s qdisc show dev {}", view.typed())).alone()
+    let ring = view.adapter.rings.as_ref().ok().and_then(|rings| amount(&rings.sizes, "tx"));
+    let (name, typed) = (view.name(), view.typed());
+    match ring.and_then(|tx| Some((tx.now?, tx.most?))) {
+        Some((now, most)) if now < 256 && now * 8 <= most => finding
+            .seen(format!("transmit ring {now} of {most}"), format!("ethtool -g {typed}"))
+            .mend(format!("ethtool -G {typed} tx {most}"))
+            .sets(name, "ring-tx", Value::Number(most))
+            .alone(),
+        _ => finding.mend(format!("see the queueing discipline: tc -s qdisc show dev {typed}")).alone(),
+    }
 }
 
 fn one_queue(view: &View<'_>) -> Found {
@@ -290,19 +204,14 @@ fn rss_table(view: &View<'_>) -> Found {
 }
 
 /// Counters of ENA.
-const ALLOWANCES: &[&str] = &[
-    "bw_in_allowance_exceeded",
-    "bw_out_allowance_exceeded",
-    "pps_allowance_exceeded",
-    "conntrack_allowance_exceeded",
-    "linklocal_allowance_exceeded",
-];
+const ALLOWANCES: &str = "bw_in_allowance_exceeded|bw_out_allowance_exceeded|pps_allowance_exceeded|\
+     conntrack_allowance_exceeded|linklocal_allowance_exceeded";
 
 fn allowances(view: &View<'_>) -> Found {
     let Some(mut finding) = view.losses(ALLOWANCES, 0, "the cloud's network held back or dropped packets") else {
         return healthy();
     };
-    let passed = view.counted(&["rx_packets", "tx_packets"]).iter().map(|one| one.value).max().unwrap_or(0);
+    let passed = view.counted("rx_packets|tx_packets").iter().map(|one| one.value).max().unwrap_or(0);
     let most = view.counted(ALLOWANCES).iter().map(|one| one.value).max().unwrap_or(0);
     // Bursts come to each; one packet of a hundred thousand is no burst.
     if view.is_once() && most >= 1000 && most.saturating_mul(100_000) >= passed {
@@ -505,6 +414,37 @@ fn queue_short(view: &View<'_>) -> Found {
         .alone()
 }
 
+/// Disciplines that drop only for want of room; others drop to keep delay short, or a rate.
+const PLAIN: [&str; 5] = ["pfifo", "pfifo_fast", "bfifo", "fq", "sfq"];
+
+fn queue_drops(view: &View<'_>) -> Found {
+    let full = |one: &&linerate_host::adapter::Qdisc| {
+        PLAIN.contains(&one.kind.as_str()) && one.rate.is_none() && one.drops >= 1000 && one.drops * 1000 >= one.sent
+    };
+    let of = view.qdiscs()?;
+    let Some(one) = of.iter().copied().filter(full).max_by_key(|one| one.drops) else { return healthy() };
+    // What it drops while it is looked at is not known: it may have been long ago.
+    let severity = if view.is_once() && view.has_flag("RUNNING") { Severity::Warning } else { Severity::Note };
+    let typed = view.typed();
+    let limit = one.limit.map_or_else(String::new, |limit| format!(", limit {limit}"));
+    let finding = Finding::new(severity, format!("its queueing discipline has dropped {} packets", one.drops)).seen(
+        format!("qdisc {} at {}{limit}, {} dropped of {} sent", one.kind, one.parent, one.drops, one.sent),
+        format!("tc -s qdisc show dev {typed}"),
+    );
+    match (one.kind.as_str(), view.interface().queue_length) {
+        ("pfifo_fast", length) => {
+            let longer = length.unwrap_or(1000).clamp(1000, 5000) * 2;
+            finding.mend(format!("ip link set dev {typed} txqueuelen {longer}; or tc qdisc replace dev {typed} root fq"))
+        }
+        ("fq", _) => finding.mend(format!(
+            "tc qdisc replace dev {typed} {} fq limit 20000 flow_limit 1000, and no more than the link takes of one flow",
+            place(&one.parent)
+        )),
+        _ => finding.mend(format!("tc qdisc replace dev {typed} {} fq", place(&one.parent))),
+    }
+    .alone()
+}
+
 fn place(parent: &str) -> String {
     if parent == "root" { "root".to_owned() } else { format!("parent {parent}") }
 }
@@ -576,16 +516,41 @@ fn backlog(view: &View<'_>) -> Found {
     } else if let Some(most) = most.filter(|most| *most < 300) {
         found.push(view.set(Severity::Warning, "net.core.netdev_max_backlog", most, 1000));
     }
+    found.extend(one_core(view));
     let Ok(budget) = view.sysctl_number("net.core.netdev_budget") else { return Ok(found) };
     if budget < 100 {
         found.push(view.set(Severity::Warning, "net.core.netdev_budget", budget, 300));
     } else if squeezed > 1000 {
+        // Of a busy host some are usual; of a thousand frames one is a turn that ends early for each few.
+        let often = squeezed.saturating_mul(1000) >= frames && earlier[0] == frames;
+        let severity = if often { Severity::Warning } else { Severity::Note };
         found.push(
-            view.set(Severity::Note, "net.core.netdev_budget", budget, budget * 2)
+            view.set(severity, "net.core.netdev_budget", budget, budget * 2)
                 .seen(format!("time_squeeze {squeezed}"), "/proc/net/softnet_stat, column 3"),
         );
     }
     Ok(found)
+}
+
+/// A finding about one processor that handles nearly all frames, and is out of time: it has dropped some, or ended turns early.
+fn one_core(view: &View<'_>) -> Option<Finding> {
+    let text = view.file(SOFTNET).ok()?;
+    let each: Vec<[u64; 3]> = text.lines().map(softnet).collect();
+    let all: u64 = each.iter().map(|one| one[0]).fold(0, u64::saturating_add);
+    let (core, most) = each.iter().enumerate().max_by_key(|(_, one)| one[0])?;
+    let late = most[1].max(most[2]);
+    let alone = each.len() >= 4 && most[0] >= 100_000_000 && most[0].saturating_mul(10) >= all.saturating_mul(9);
+    (alone && late >= 1000).then(|| {
+        Finding::new(Severity::Warning, format!("CPU {core} of {} handles nearly all frames, and is out of time", each.len()))
+            .seen(
+                format!("CPU {core}: {} of {all} frames, {} dropped, time_squeeze {}", most[0], most[1], most[2]),
+                "/proc/net/softnet_stat, columns 1 to 3",
+            )
+            .mend(
+                "spread them: interrupts of several queues (/proc/interrupts, ethtool -l, ethtool -x); of one queue by software: \
+                 echo MASK > /sys/class/net/DEV/queues/rx-0/rps_cpus",
+            )
+    })
 }
 
 /// Frames processed and dropped, and rounds cut short, of all processors.

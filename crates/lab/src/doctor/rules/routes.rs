@@ -4,7 +4,7 @@ use super::ip::way_out;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::tcp_counter;
 use crate::doctor::role::CONTAINERS;
-use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
+use crate::doctor::rule::{Found, HOST, INTERFACE, Rule, healthy};
 use crate::doctor::view::{View, have, sysctl_path};
 use linerate_host::adapter::{Address, FilterRule, Metric, Neighbour, Route};
 use linerate_host::shell::word;
@@ -12,95 +12,17 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "forwarding",
-        about: "whether this machine routes",
-        means: "packets for others are dropped",
-        published: "Documentation/networking/ip-sysctl.rst",
-        look: Look::Custom(forwarding),
-        ..INTERFACE
-    },
-    Rule {
-        name: "reverse-path",
-        about: "the reverse path filter",
-        means: "answers that take another way back are dropped without a word",
-        published: "RFC 3704; Documentation/networking/ip-sysctl.rst",
-        look: Look::Custom(reverse_path),
-        ..HOST
-    },
-    Rule {
-        name: "asymmetric-route",
-        about: "two interfaces in one subnet",
-        means: "each answers ARP for the other's address, and answers leave by the first of them: the second only receives",
-        published: "Documentation/networking/ip-sysctl.rst, arp_ignore, arp_announce, rp_filter; RFC 1122, 3.3.4.2; /proc/net/route",
-        look: Look::Custom(asymmetric_route),
-        ..INTERFACE
-    },
-    Rule {
-        name: "next-hop",
-        about: "gateways, and next hops of routes over several, that do not answer",
-        means: "what goes by it is lost: of a route over several, the flows whose hash the kernel gives to it",
-        published: "RFC 2992; Documentation/networking/ip-sysctl.rst, fib_multipath_use_neigh, fib_multipath_hash_policy",
-        look: Look::Custom(next_hop),
-        ..HOST
-    },
-    Rule {
-        name: "advertisements",
-        about: "whether a router heeds the advertisements that its own addresses come from",
-        means: "a host that forwards IPv6 ignores advertisements of routers: its default route is gone, and its addresses end",
-        published: "Documentation/networking/ip-sysctl.rst, accept_ra; RFC 4861, section 6.2.7",
-        look: Look::Custom(advertisements),
-        ..INTERFACE
-    },
-    Rule {
-        name: "policy-empty",
-        about: "rules that send packets to a table without routes",
-        means: "packets with that source go on to the next rule, and leave by another interface: who checks sources drops them",
-        published: "ip-rule(8); docs.aws.amazon.com, Configure a secondary network interface",
-        look: Look::Custom(policy_empty),
-        ..HOST
-    },
-    Rule {
-        name: "route-metrics",
-        about: "what routes set for the connections that take them",
-        means: "connections by this route have a window, segments or a timer of their own, whatever the sysctls say",
-        published: "ip-route(8)",
-        look: Look::Custom(route_metrics),
-        ..INTERFACE
-    },
-    Rule {
-        name: "neighbours",
-        about: "neighbours that do not answer",
-        means: "packets to them are held back and dropped",
-        published: "RFC 4861; /proc/net/arp",
-        look: Look::Custom(neighbours),
-        ..HOST
-    },
-    Rule {
-        name: "neighbour-table",
-        about: "room in the table of neighbours",
-        means: "when the table is full, new neighbours are not found, and what is sent to them is dropped",
-        published: "Documentation/networking/ip-sysctl.rst, neigh/default/gc_thresh3; arp(7)",
-        risk: Risk::Safe,
-        look: Look::Custom(neighbour_table),
-        ..HOST
-    },
-    Rule {
-        name: "neighbour-fixed",
-        about: "neighbours whose link-layer address somebody has set",
-        means: "another adapter at that host, and nothing arrives there any more",
-        published: "ip-neighbour(8), permanent",
-        look: Look::Custom(neighbour_fixed),
-        ..INTERFACE
-    },
-    Rule {
-        name: "arp",
-        about: "whether ARP is spoken",
-        means: "neighbours are not found, or do not find this host",
-        published: "RFC 826; ip-link(8), arp; Documentation/networking/ip-sysctl.rst, arp_ignore",
-        look: Look::Custom(arp),
-        ..INTERFACE
-    },
+    INTERFACE.by("forwarding", forwarding),
+    HOST.by("reverse-path", reverse_path),
+    INTERFACE.by("asymmetric-route", asymmetric_route),
+    HOST.by("next-hop", next_hop),
+    INTERFACE.by("advertisements", advertisements),
+    HOST.by("policy-empty", policy_empty),
+    INTERFACE.by("route-metrics", route_metrics),
+    HOST.by("neighbours", neighbours),
+    HOST.by("neighbour-table", neighbour_table).risk(Risk::Safe),
+    INTERFACE.by("neighbour-fixed", neighbour_fixed),
+    INTERFACE.by("arp", arp),
 ];
 
 /// Rule that gives packets from an interface an address of this host, if containers are behind it: a bridge with members and an
@@ -170,10 +92,10 @@ fn forwarding(view: &View<'_>) -> Found {
     Ok(found)
 }
 
-fn reverse_path(view: &View<'_>) -> Found {
+pub(super) fn reverse_path(view: &View<'_>) -> Found {
     let all = view.sysctl_number("net.ipv4.conf.all.rp_filter")?;
     if all != 1 {
-        return healthy();
+        return strict_by_itself(view, all);
     }
     // Drops by it are counted, of IPv4 packets that come in: rule ip-drops.
     let silent = view.peer.as_ref().is_some_and(|probed| probed.refused.is_none() && probed.answered == 0);
@@ -211,6 +133,34 @@ fn reverse_path(view: &View<'_>) -> Found {
     .gain("or, for sources behind one interface: a rule and a table of routes for its address, so that answers leave by it")
     .alone()
 }
+
+/// The filter of one interface, which is strict though that of all is not: told where it has dropped much.
+fn strict_by_itself(view: &View<'_>, all: u64) -> Found {
+    let dropped = tcp_counter(view, "IPReversePathFilter").map_or(0, |counter| counter.value);
+    let file = |name: &str| format!("proc/sys/net/ipv4/conf/{name}/rp_filter");
+    let holds =
+        |link: u32| view.network.addresses.iter().flatten().any(|own| own.link == link && own.address.is_ipv4());
+    let strict: Vec<_> = (view.interfaces.iter())
+        .filter(|one| one.hardware != LOOPBACK && holds(one.index) && view.number(&file(&one.name)) == Ok(1_u64))
+        .collect();
+    if all > 1 || dropped < DROPPED || view.interfaces.iter().filter(|one| holds(one.index)).count() < 2 {
+        return healthy();
+    }
+    // Answers leave by the way out: what is dropped came by another one.
+    let out = way_out(view).map(|out| out.index);
+    let Some(one) = strict.iter().find(|one| Some(one.index) != out).or(strict.first()) else { return healthy() };
+    let name = match one.name.contains('.') {
+        true => format!("net/ipv4/conf/{}/rp_filter", one.name),
+        false => format!("net.ipv4.conf.{}.rp_filter", one.name),
+    };
+    let what = format!("the reverse path filter drops what comes by {} and would be answered by another", one.name);
+    Finding { what, ..view.set(Severity::Warning, &name, 1, 2) }
+        .seen(format!("TcpExtIPReversePathFilter {dropped}"), "nstat -az TcpExtIPReversePathFilter")
+        .gain("or, for sources behind one interface: a rule and a table of routes for its address, so that answers leave by it")
+        .alone()
+}
+
+const LOOPBACK: u16 = 772;
 
 /// Packets that the reverse path filter has dropped before it is told as a loss.
 const DROPPED: u64 = 10_000;
@@ -534,13 +484,81 @@ fn neighbours(view: &View<'_>) -> Found {
         })
         .collect();
     let Some(first) = dead.first() else { return healthy() };
+    if let Some(finding) = mask_too_short(view, &dead) {
+        return finding.alone();
+    }
     Finding::new(Severity::Note, format!("{} of the neighbours asked for do not answer", dead.len()))
         .seen(format!("{first} incomplete"), "/proc/net/arp, ip neigh")
         .mend("see that these addresses are in use; 'ip neigh flush nud failed' forgets them")
         .alone()
 }
 
+/// A finding about a mask that is too short: hosts of many other networks are asked for on the link, and none answers.
+fn mask_too_short(view: &View<'_>, dead: &[&str]) -> Option<Finding> {
+    let near = |ip: Ipv4Addr| u32::from(ip) >> 8;
+    let dead: Vec<Ipv4Addr> = dead.iter().filter_map(|one| one.parse().ok()).collect();
+    let own = view.network.addresses.iter().flatten().filter(|one| (1..24).contains(&one.prefix));
+    own.filter_map(|one| if let IpAddr::V4(v4) = one.address { Some((one, v4)) } else { None }).find_map(|(one, v4)| {
+        let far: Vec<_> = dead.iter().filter(|ip| one.has(IpAddr::V4(**ip)) && near(**ip) != near(v4)).collect();
+        let networks: BTreeSet<u32> = far.iter().map(|ip| near(**ip)).collect();
+        // Nobody answers but in its own one.
+        let silent = !view.network.neighbours.iter().flatten().any(|two| match two.address {
+            IpAddr::V4(ip) => two.mac.is_some() && two.link == one.link && near(ip) != near(v4),
+            IpAddr::V6(_) => false,
+        });
+        if networks.len() < 3 || !silent {
+            return None;
+        }
+        let name = word(view.named(one.link).map_or("DEV", |link| &link.name));
+        let what = format!(
+            "hosts of {} other networks are asked for on the link, as the mask of {}/{} has them, and none answers",
+            networks.len(),
+            one.address,
+            one.prefix
+        );
+        Some(
+            Finding::new(Severity::Warning, what)
+                .seen(format!("{} and {} more do not answer", far[0], far.len() - 1), "ip neigh")
+                .meaning("a mask that is shorter than the network's: what is to go by the gateway is looked for on the link")
+                .mend(format!(
+                    "the network's own mask, /24 as a rule: ip addr add {v4}/24 dev {name} && ip addr del {v4}/{} dev {name}, and so in \
+                     the file that sets it",
+                    one.prefix
+                )),
+        )
+    })
+}
+
+/// The table of IPv6's neighbours, which has limits of its own.
+fn neighbour_table_of_ipv6(view: &View<'_>) -> Found {
+    let (name, soft) = ("net.ipv6.neigh.default.gc_thresh3", "net.ipv6.neigh.default.gc_thresh2");
+    let Ok(most) = view.sysctl_number(name) else { return healthy() };
+    let all = view.network.neighbours.iter().flatten();
+    let entries =
+        all.filter(|one| one.address.is_ipv6() && !["permanent", "noarp"].contains(&one.state)).count() as u64;
+    if entries * 2 <= most {
+        return healthy();
+    }
+    let to = (entries * 4).max(4096);
+    let finding = view.set(Severity::Warning, name, most, to).writes(sysctl_path(soft), (to / 2).to_string());
+    let mend = finding.mend.clone().unwrap_or_default();
+    finding
+        .mend(format!("{mend} {soft}='{}'", to / 2))
+        .seen(format!("{entries} entries of IPv6"), "ip -6 neigh")
+        .alone()
+}
+
 pub(super) fn neighbour_table(view: &View<'_>) -> Found {
+    let mut found = neighbour_table_of_ipv6(view)?;
+    match neighbour_table_of_ipv4(view) {
+        Ok(more) => found.extend(more),
+        Err(why) if found.is_empty() => return Err(why),
+        Err(_) => {}
+    }
+    Ok(found)
+}
+
+fn neighbour_table_of_ipv4(view: &View<'_>) -> Found {
     let name = "net.ipv4.neigh.default.gc_thresh3";
     let most = view.sysctl_number(name)?;
     // Permanent ones (ATF_PERM) do not count.
@@ -630,6 +648,25 @@ fn arp(view: &View<'_>) -> Found {
     let of = |whose: &str| view.number::<u64>(&format!("proc/sys/net/ipv4/conf/{whose}/arp_ignore")).ok();
     let ignore = of("all").max(of(name)).unwrap_or(0);
     let own = word(view.own_sysctl("net.ipv4.conf", "arp_ignore"));
+    // An address of this network at the loopback is one that others answer for, as of a service behind a balancer.
+    let lo = view.interfaces.iter().find(|one| one.hardware == LOOPBACK).map(|lo| lo.index);
+    let mut held = view.network.addresses.iter().flatten().filter(|one| Some(one.link) == lo && one.prefix == 32);
+    let near = held.find(|one| {
+        !one.address.is_loopback() && view.addresses().is_ok_and(|own| own.iter().any(|two| two.has(one.address)))
+    });
+    if let (0, Some(one)) = (ignore, near) {
+        return Finding::new(
+            Severity::Warning,
+            format!("it answers ARP for {}, which stands at the loopback", one.address),
+        )
+        .seen(
+            format!("{}/32 at lo, arp_ignore {ignore}", one.address),
+            "ip addr show dev lo; sysctl net.ipv4.conf.all.arp_ignore",
+        )
+        .meaning("where others of this network have that address, too, as a balancer does, all of them answer for it")
+        .mend("sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2")
+        .alone();
+    }
     if ignore != 8 {
         return healthy();
     }

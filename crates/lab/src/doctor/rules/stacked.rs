@@ -2,7 +2,8 @@
 
 use super::ip::{way_out, way_to};
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
-use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::protocols::{protocol_counter, tcp_counter};
+use crate::doctor::rule::{Found, INTERFACE, Proof, Rule, healthy};
 use crate::doctor::view::View;
 use linerate_host::adapter::{Detail, FilterChain, Interface};
 use linerate_host::shell::word;
@@ -11,85 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "mtu-of-lower",
-        about: "MTU of an interface beside the one below it",
-        means: "frames of the larger MTU do not pass the interface below",
-        published: "ip-link(8)",
-        risk: Risk::Traffic,
-        proof: Proof::Stream,
-        look: Look::Custom(mtu_of_lower),
-        ..INTERFACE
-    },
-    Rule {
-        name: "mtu-of-members",
-        about: "MTU of a bridge and its members",
-        means: "a frame that one member takes does not fit another: it is dropped in the bridge",
-        published: "ip-link(8); Documentation/networking/bridge.rst",
-        look: Look::Custom(mtu_of_members),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bond-half",
-        about: "members of a bond that are down, or unlike in speed or duplex",
-        means: "the bond has less than all its links: less rate, or nothing to fall back on; frames over unlike links come late",
-        published: "Documentation/networking/bonding.rst; /proc/net/bonding",
-        look: Look::Custom(bond_half),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bond-unwatched",
-        about: "whether a bond sees a link go",
-        means: "the links of its members are not looked at: frames are sent over one that is down, and lost",
-        published: "Documentation/networking/bonding.rst, miimon",
-        look: Look::Custom(bond_unwatched),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bond-lacp",
-        about: "members of a bond that LACP leaves out",
-        means: "the partner has not joined these links to the others: they carry nothing",
-        published: "IEEE 802.1AX, clause 6; Documentation/networking/bonding.rst, 802.3ad",
-        look: Look::Custom(bond_lacp),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bond-hash",
-        about: "how a bond spreads what it sends",
-        means: "all that goes to one router has one MAC address, and so one link: the others are idle",
-        published: "Documentation/networking/bonding.rst, xmit_hash_policy",
-        look: Look::Custom(bond_hash),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bridge-filtered",
-        about: "whether the firewall drops what a bridge, or those behind it, pass on",
-        means: "a policy that another program has set (Docker) drops what guests or containers of the bridge send",
-        published: "Documentation/networking/ip-sysctl.rst, bridge-nf-call-iptables; docs.docker.com, Packet filtering and firewalls",
-        look: Look::Custom(bridge_filtered),
-        ..INTERFACE
-    },
-    Rule {
-        name: "bridge-port",
-        about: "whether a member of a bridge passes on frames",
-        means: "frames from or to it vanish in the bridge",
-        published: "bridge(8), link set; IEEE 802.1D, clause 7.4",
-        look: Look::Custom(bridge_port),
-        ..INTERFACE
-    },
-    Rule {
-        name: "duplicate-address",
-        about: "two interfaces with one MAC address",
-        means: "switches and neighbours send to the one that spoke last",
-        published: "IEEE 802, clause 8",
-        look: Look::Custom(duplicate_address),
-        ..INTERFACE
-    },
+    INTERFACE.by("mtu-of-lower", mtu_of_lower).risk(Risk::Traffic).proof(Proof::Stream),
+    INTERFACE.by("mtu-of-members", mtu_of_members),
+    INTERFACE.by("bond-half", bond_half),
+    INTERFACE.by("bond-unwatched", bond_unwatched),
+    INTERFACE.by("bond-lacp", bond_lacp),
+    INTERFACE.by("bond-hash", bond_hash),
+    INTERFACE.by("bridge-filtered", bridge_filtered),
+    INTERFACE.by("bridge-port", bridge_port),
+    INTERFACE.by("duplicate-address", duplicate_address),
 ];
 
 /// Bytes that tunnels put before a packet of IPv4: outer headers, and that of Ethernet where they carry frames.
-const TUNNELS: &[(&str, u32)] =
-    &[("vxlan", 50), ("geneve", 50), ("gretap", 38), ("gre", 24), ("ipip", 20), ("sit", 20)];
+const TUNNELS: &[(&str, u32)] = &[
+    ("vxlan", 50),
+    ("geneve", 50),
+    ("gretap", 38),
+    ("gre", 24),
+    ("ipip", 20),
+    ("sit", 20),
+    ("wireguard", 60),
+    ("ip6tnl", 40),
+    ("ip6gre", 44),
+    ("ip6gretap", 58),
+];
 
 /// A finding about a tunnel whose packets do not fit the interface that it is tied to.
 fn tunnel(view: &View<'_>) -> Option<Finding> {
@@ -107,7 +53,10 @@ fn tunnel(view: &View<'_>) -> Option<Finding> {
         let local = address("local")?;
         view.named(view.network.addresses.iter().flatten().find(|one| one.address == local)?.link)
     };
-    let below = tied.or_else(|| way_to(view, address("remote")?)).or_else(from)?;
+    // Its peers may be anywhere: by the way out, unless that is itself.
+    let out =
+        || way_out(view).filter(|out| interface.kind.as_deref() == Some("wireguard") && out.index != interface.index);
+    let below = tied.or_else(|| way_to(view, address("remote")?)).or_else(from).or_else(out)?;
     let (mtu, lower) = (interface.mtu?, below.mtu?);
     let fits = lower.saturating_sub(*bytes);
     (mtu > fits).then(|| {
@@ -335,9 +284,31 @@ fn bond_lacp(view: &View<'_>) -> Found {
 const MUCH: u64 = 10_000_000_000;
 const UNLIKE: u64 = 20;
 
+/// Modes of a bond, by words of its file.
+const MODES: [(&str, &str); 4] = [
+    ("802.3ad", "802.3ad"),
+    ("(xor)", "balance-xor"),
+    ("(round-robin)", "balance-rr"),
+    ("(active-backup)", "active-backup"),
+];
+
 fn bond_hash(view: &View<'_>) -> Found {
-    let spreads = ["802.3ad", "balance-xor"].contains(&says(view, "mode").as_str());
-    if view.interface().kind.as_deref() != Some("bond") || !spreads || says(view, "xmit_hash_policy") != "layer2" {
+    if view.interface().kind.as_deref() != Some("bond") {
+        return healthy();
+    }
+    let text = view.file(&format!("proc/net/bonding/{}", view.name())).unwrap_or_default();
+    let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default();
+    let told = MODES.iter().find(|(words, _)| line("Bonding Mode: ").contains(words)).map_or("", |(_, mode)| mode);
+    let or = |key: &str, other: &str| Some(says(view, key)).filter(|said| !said.is_empty()).unwrap_or(other.to_owned());
+    let mode = or("mode", told);
+    if mode == "balance-rr" {
+        return in_turn(view);
+    }
+    if let Some(finding) = comes_by_one(view).filter(|_| ["802.3ad", "balance-xor"].contains(&mode.as_str())) {
+        return finding.alone();
+    }
+    let hash = or("xmit_hash_policy", line("Transmit Hash Policy: ").split(' ').next().unwrap_or_default());
+    if !["802.3ad", "balance-xor"].contains(&mode.as_str()) || hash != "layer2" {
         return healthy();
     }
     let running = bonded(view).into_iter().filter(|one| one.has("RUNNING"));
@@ -358,6 +329,53 @@ fn bond_hash(view: &View<'_>) -> Found {
         .alone()
 }
 
+/// A finding about a bond that sends by all of its links, and to which its switch sends by one.
+fn comes_by_one(view: &View<'_>) -> Option<Finding> {
+    let bytes = |name: &str| -> Option<[u64; 2]> {
+        let running = bonded(view).into_iter().filter(|one| one.has("RUNNING"));
+        let all: Vec<u64> = running.filter_map(|one| one.counters.get(name)).collect();
+        Some([*all.iter().min().filter(|_| all.len() > 1)?, *all.iter().max()?])
+    };
+    let ([sent, most_sent], [came, most]) = (bytes("tx_bytes")?, bytes("rx_bytes")?);
+    let alike = most_sent >= MUCH && sent.saturating_mul(3) >= most_sent;
+    (alike && most >= MUCH && came.saturating_mul(UNLIKE) <= most).then(|| {
+        Finding::new(Severity::Warning, "it sends by all of its links, and what comes comes by one")
+            .seen(format!("bytes received: {came} by one link, {most} by another"), "ip -s link")
+            .mend("at the switch: a hash of addresses and ports for the channel (port-channel load-balance src-dst-ip-port, or its like)")
+            .gain("what comes is spread over all links")
+    })
+}
+
+/// Of a bond that sends by its links in turn: segments of one connection come out of order, which TCP takes for loss.
+fn in_turn(view: &View<'_>) -> Found {
+    if bonded(view).into_iter().filter(|one| one.has("RUNNING")).count() < 2 {
+        return healthy();
+    }
+    let count = |name: &str| tcp_counter(view, name).unwrap_or_default().value;
+    let came = protocol_counter(view, "Tcp", "InSegs").unwrap_or_default().value;
+    let [again, sent] =
+        ["RetransSegs", "OutSegs"].map(|name| protocol_counter(view, "Tcp", name).unwrap_or_default().value);
+    let late = count("TCPOFOQueue");
+    let harms = late >= 10_000 && late * 100 >= came || again >= 10_000 && again * 100 >= sent;
+    let typed = view.typed();
+    let finding = Finding::new(
+        if harms { Severity::Warning } else { Severity::Note },
+        "it sends by its links in turn (balance-rr)",
+    )
+    .seen("mode balance-rr", format!("ip -d link show dev {typed}"))
+    .meaning("segments of one connection come out of order: TCP takes that for loss, and slows down");
+    let finding = match harms {
+        true => finding.seen(format!("TCPOFOQueue {late} of {came}, RetransSegs {again} of {sent}"), "nstat -az"),
+        false => finding,
+    };
+    finding
+        .mend(
+            "a mode that keeps a connection on one link: 802.3ad with the ports of the switch in one channel, or balance-xor, each with \
+             xmit_hash_policy layer3+4, in the file that makes the bond",
+        )
+        .alone()
+}
+
 const FORWARD: u32 = 2;
 /// Packets that a policy has dropped before it is more than what strays.
 const STRAY: u64 = 1000;
@@ -368,6 +386,16 @@ fn bridge_filtered(view: &View<'_>) -> Found {
         return healthy();
     }
     let members = bonded(view);
+    // Services of Kubernetes are translated by the firewall, which has to see what pods of one node send each other.
+    let kube = || view.interfaces.iter().any(|one| one.name.starts_with("flannel") || one.name.starts_with("kube-"));
+    if interface.name == "cni0" && view.sysctl_number(name) == Ok(0) && kube() {
+        return view
+            .set(Severity::Warning, name, 0, 1)
+            .seen("pods at the bridge cni0 of a node of Kubernetes", "ip link")
+            .meaning("answers between pods of one node go past the firewall: services do not reach them, or their answers come from a wrong address")
+            .gain("services reach pods of their own node")
+            .alone();
+    }
     // Frames between members, if the module asks the firewall; and packets of those behind it, which are routed.
     let outward =
         |one: &&Interface| one.device.is_some() || matches!(one.kind.as_deref(), None | Some("tun" | "bond" | "vlan"));
@@ -516,10 +544,13 @@ fn duplicate_address(view: &View<'_>) -> Found {
     let is_port = |one: &Interface| {
         of(Some(one), "openvswitch") || of(one.master.and_then(|master| view.named(master)), "openvswitch")
     };
+    // A text of older programs tells of members no bond.
+    let of_bond = |one: &Interface| one.has("SLAVE") || one.has("MASTER");
     let related = |one: &&Interface| {
         one.index != interface.index
             && one.address.as_deref() == Some(address)
             && !(leads_away(interface) && leads_away(one) || is_port(interface) && is_port(one))
+            && !(of_bond(interface) && of_bond(one) && interface.master.is_none())
     };
     let (name, typed) = (view.name(), view.typed());
     let twins: Vec<&Interface> = view.interfaces.iter().filter(related).collect();

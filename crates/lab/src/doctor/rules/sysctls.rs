@@ -2,37 +2,15 @@
 
 use crate::doctor::configured::{Configured, LAST, covers, interchanged, is_pattern, is_same, sysctls};
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
-use crate::doctor::rule::{Found, HOST, Look, Rule, healthy};
+use crate::doctor::rule::{Found, HOST, Rule, healthy};
 use crate::doctor::view::View;
 use linerate_host::shell::quoted;
 use std::collections::BTreeSet;
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "sysctl-range",
-        about: "sysctls far from what works",
-        means: "somebody has set a limit, a timer or a switch of the stack to a value that costs speed or connections",
-        published: "Documentation/networking/ip-sysctl.rst; Documentation/admin-guide/sysctl/net.rst",
-        risk: Risk::Safe,
-        look: Look::Custom(sysctl_range),
-        ..HOST
-    },
-    Rule {
-        name: "not-persistent",
-        about: "sysctls that a restart takes back",
-        means: "after a restart the kernel's own values are back, unless a program sets these again (tuned, Docker)",
-        published: "sysctl.d(5); Documentation/admin-guide/sysctl/net.rst and networking/ip-sysctl.rst: defaults",
-        look: Look::Custom(not_persistent),
-        ..HOST
-    },
-    Rule {
-        name: "persistent-differs",
-        about: "sysctls that have another value than a file gives them",
-        means: "somebody has changed it since, or it could not be set at the start; the next start may change it back",
-        published: "sysctl.d(5), sysctl(8) --system",
-        look: Look::Custom(persistent_differs),
-        ..HOST
-    },
+    HOST.by("sysctl-range", sysctl_range).risk(Risk::Safe),
+    HOST.by("not-persistent", not_persistent),
+    HOST.by("persistent-differs", persistent_differs),
 ];
 
 /// A sysctl: the least and the greatest value that does no harm, the value to set, whom another one harms, and how.
@@ -87,6 +65,16 @@ const ROWS: &[Row] = &[
     ),
     Row("net.ipv4.tcp_fin_timeout", 5, 300, "60", TCP, "closed connections stay too long, or not long enough"),
     Row("net.ipv4.tcp_max_tw_buckets", 1024, MOST, "262144", TCP, "closed connections are forgotten at once"),
+    Row("net.ipv4.route.min_pmtu", 0, 1280, "552", ALL, "what routers say of narrower paths is not believed"),
+    Row("net.ipv4.tcp_max_orphans", 1024, MOST, "65536", TCP, "connections that their programs have closed are reset"),
+    Row(
+        "net.ipv4.tcp_mem",
+        4097,
+        MOST,
+        "188000 251000 376000",
+        TCP,
+        "in pages of 4 KiB: TCP is short of memory at once",
+    ),
     Row("net.ipv4.ip_no_pmtu_disc", 0, 0, "0", ALL, "packets are cut on the way, or sent at the least MTU"),
     Row("net.ipv4.ip_default_ttl", 32, MOST, "64", ALL, "routers on the way drop packets after so many hops"),
     Row("net.ipv4.ipfrag_high_thresh", 1 << 18, MOST, "4194304", UDP, "fragments of long datagrams are thrown away"),

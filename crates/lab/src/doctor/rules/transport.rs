@@ -6,54 +6,13 @@ use crate::doctor::rule::{FAST, Found, HOST, Look, Proof, Rule, healthy};
 use crate::doctor::view::{View, is_usual};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "buffers-tcp",
-        about: "the largest buffers of TCP",
-        means: "a window smaller than bandwidth times delay: the sender waits for acknowledgements",
-        published: "RFC 7323, section 1; Documentation/networking/ip-sysctl.rst",
-        risk: Risk::Safe,
-        proof: Proof::Back,
-        look: Look::Custom(buffers_tcp),
-        ..HOST
-    },
-    Rule {
-        name: "buffers-socket",
-        about: "the largest buffers that programs may ask for",
-        means: "programs that set their buffers, as iperf -w and netperf -s do, get less than they ask for",
-        published: "Documentation/admin-guide/sysctl/net.rst",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(buffers_socket),
-        ..HOST
-    },
-    Rule {
-        name: "tcp-options",
-        about: "options of TCP that fast paths need",
-        means: "both ends must have it, or neither uses it",
-        published: "RFC 7323, RFC 2018",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(tcp_options),
-        ..HOST
-    },
-    Rule {
-        name: "congestion-control",
-        about: "congestion control of TCP",
-        means: "NewReno and older ones fill a fast long path only after minutes",
-        published: "RFC 9438",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(congestion_control),
-        ..HOST
-    },
-    Rule {
-        name: "slow-start-after-idle",
-        about: "what TCP does after a pause",
-        means: "each burst after a pause begins with ten segments again",
-        published: "RFC 2861; Documentation/networking/ip-sysctl.rst",
-        risk: Risk::Safe,
-        proof: Proof::Requests,
-        look: Look::Sysctl(
+    HOST.by("buffers-tcp", buffers_tcp).risk(Risk::Safe).proof(Proof::Back),
+    HOST.by("buffers-socket", buffers_socket).risk(Risk::Safe).proof(Proof::Stream),
+    HOST.by("tcp-options", tcp_options).risk(Risk::Safe).proof(Proof::Stream),
+    HOST.by("congestion-control", congestion_control).risk(Risk::Safe).proof(Proof::Stream),
+    HOST.looks(
+        "slow-start-after-idle",
+        Look::Sysctl(
             "net.ipv4.tcp_slow_start_after_idle",
             [0, 0],
             0,
@@ -61,23 +20,13 @@ pub(super) const RULES: &[Rule] = &[
             0,
             "requests after pauses are answered in fewer round trips",
         ),
-        ..HOST
-    },
-    Rule {
-        name: "tcp-memory",
-        about: "the limit of all memory of TCP",
-        means: "under memory pressure windows do not grow, and what was received out of order is thrown away",
-        published: "Documentation/networking/ip-sysctl.rst, tcp_mem; tcp(7)",
-        look: Look::Custom(tcp_memory),
-        ..HOST
-    },
-    Rule {
-        name: "somaxconn",
-        about: "how many connections may wait for a program",
-        means: "of clients that connect at once, those beyond it wait a second and longer for another try",
-        published: "listen(2); Documentation/admin-guide/sysctl/net.rst, somaxconn: 4096 since Linux 5.4",
-        risk: Risk::Safe,
-        look: Look::Sysctl(
+    )
+    .risk(Risk::Safe)
+    .proof(Proof::Requests),
+    HOST.by("tcp-memory", tcp_memory),
+    HOST.looks(
+        "somaxconn",
+        Look::Sysctl(
             "net.core.somaxconn",
             [1024, u64::MAX],
             4096,
@@ -85,40 +34,16 @@ pub(super) const RULES: &[Rule] = &[
             0,
             "that many connections may wait at a listening socket",
         ),
-        ..HOST
-    },
-    Rule {
-        name: "listen-drops",
-        about: "connections that no program took in time",
-        means: "a listening socket had no room: clients waited a second and longer for another try, or gave up",
-        published: "listen(2), backlog; Documentation/networking/snmp_counter.rst, TcpExtListenOverflows, TcpExtListenDrops",
-        look: Look::Custom(listen_drops),
-        ..HOST
-    },
-    Rule {
-        name: "udp-drops",
-        about: "datagrams for which a socket had no room",
-        means: "a program reads slower than datagrams come: they are lost after they have arrived",
-        published: "udp(7), udp_rmem_min; nstat(8), UdpRcvbufErrors",
-        look: Look::Custom(udp_drops),
-        ..HOST
-    },
-    Rule {
-        name: "retransmits",
-        about: "segments that TCP sent again",
-        means: "the path loses packets, or delays them for long: each loss halves a connection's rate, or nearly so",
-        published: "RFC 9293, section 3.8; RFC 9438, section 4.6; nstat(8), TcpRetransSegs",
-        look: Look::Custom(retransmits),
-        ..HOST
-    },
-    Rule {
-        name: "metrics-save",
-        about: "whether TCP remembers what a path once had",
-        means: "after a connection that lost much, new ones to that host begin with its slow-start threshold: they grow slowly for minutes",
-        published: "fasterdata.es.net, Linux tuning; Documentation/networking/ip-sysctl.rst, tcp_no_metrics_save",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Sysctl(
+    )
+    .risk(Risk::Safe),
+    HOST.by("listen-drops", listen_drops),
+    HOST.by("udp-drops", udp_drops),
+    HOST.by("tcp-drops", tcp_drops),
+    HOST.by("connections", connections),
+    HOST.by("retransmits", retransmits),
+    HOST.looks(
+        "metrics-save",
+        Look::Sysctl(
             "net.ipv4.tcp_no_metrics_save",
             [1, u64::MAX],
             1,
@@ -126,15 +51,12 @@ pub(super) const RULES: &[Rule] = &[
             FAST,
             "each connection finds out what the path has",
         ),
-        ..HOST
-    },
-    Rule {
-        name: "fast-open",
-        about: "whether TCP may send data with a SYN",
-        means: "a program that asks for it waits for another round trip before each first request",
-        published: "RFC 7413; tuned, profile network-latency; Documentation/networking/ip-sysctl.rst, tcp_fastopen",
-        risk: Risk::Safe,
-        look: Look::Sysctl(
+    )
+    .risk(Risk::Safe)
+    .proof(Proof::Stream),
+    HOST.looks(
+        "fast-open",
+        Look::Sysctl(
             "net.ipv4.tcp_fastopen",
             [1, u64::MAX],
             1,
@@ -142,19 +64,9 @@ pub(super) const RULES: &[Rule] = &[
             0,
             "a round trip less for first requests to servers that take part",
         ),
-        ..HOST
-    },
-    Rule {
-        name: "default-qdisc",
-        about: "the queueing discipline that interfaces of a fast host get",
-        means: "segments of a fast connection leave in bursts, and switches on the way drop them: fq sends them at the rate that TCP has \
-                found",
-        published: "fasterdata.es.net, Linux tuning: fq; tc-fq(8); Documentation/admin-guide/sysctl/net.rst, default_qdisc",
-        risk: Risk::Safe,
-        proof: Proof::Stream,
-        look: Look::Custom(default_qdisc),
-        ..HOST
-    },
+    )
+    .risk(Risk::Safe),
+    HOST.by("default-qdisc", default_qdisc).risk(Risk::Safe).proof(Proof::Stream),
 ];
 
 fn buffers_tcp(view: &View<'_>) -> Found {
@@ -242,14 +154,24 @@ fn congestion_control(view: &View<'_>) -> Found {
     let known = view.sysctl("net.ipv4.tcp_available_congestion_control").unwrap_or_default();
     let to =
         ["cubic", "bbr"].into_iter().find(|one| known.split_whitespace().any(|word| word == *one)).unwrap_or("cubic");
-    view.set(Severity::Note, name, now, to).alone()
+    // Those that are older than fast long paths, or made for traffic that gives way.
+    let slow = ["reno", "vegas", "lp", "veno", "westwood", "yeah", "hybla"].contains(&now.as_str());
+    let severity = if slow && view.has_speed(FAST) { Severity::Warning } else { Severity::Note };
+    view.set(severity, name, now, to).alone()
 }
 
 fn tcp_memory(view: &View<'_>) -> Found {
-    let pressures = tcp_counter(view, "TCPMemoryPressures")?.value;
-    let text = view.file("proc/net/sockstat")?;
+    let text = view.file("proc/net/sockstat");
+    let pressures = match (tcp_counter(view, "TCPMemoryPressures"), &text) {
+        (Err(why), Err(_)) => return Err(why),
+        (counted, _) => counted.unwrap_or_default().value,
+    };
     let mem = |line: &str| line.strip_prefix("TCP:")?.split_once(" mem ")?.1.split_whitespace().next()?.parse().ok();
-    let used: u64 = text.lines().find_map(mem).ok_or("/proc/net/sockstat: it tells no memory of TCP")?;
+    if let (Err(why), 0) = (&text, pressures) {
+        return Err(why.clone());
+    }
+    // Of a part of the texts only the other may be there.
+    let used: u64 = text.unwrap_or_default().lines().find_map(mem).unwrap_or(0);
     // Only the first network namespace shows the limits.
     let limits = view.sysctl_numbers("net.ipv4.tcp_mem").unwrap_or_default();
     let pressed = limits.get(1).is_some_and(|pressure| used > *pressure);
@@ -258,7 +180,10 @@ fn tcp_memory(view: &View<'_>) -> Found {
     }
     let (severity, what) = match pressed {
         true => (Severity::Warning, "TCP has more memory in use than it may without pressure".to_owned()),
-        false => (Severity::Note, format!("TCP was short of memory, {pressures} times since the start")),
+        false => (
+            if is_share(view, NETSTAT, pressures, 0) { Severity::Warning } else { Severity::Note },
+            format!("TCP was short of memory, {pressures} times since the start"),
+        ),
     };
     let wider = limits.iter().map(|limit| limit.saturating_mul(2).to_string()).collect::<Vec<_>>().join(" ");
     let limits = limits.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
@@ -342,6 +267,15 @@ fn udp_drops(view: &View<'_>) -> Found {
     let mut all = vec![("UdpRcvbufErrors", protocol_counter(view, "Udp", "RcvbufErrors")?)];
     all.extend(ipv6_counter(view, "Udp6RcvbufErrors").ok().map(|counter| ("Udp6RcvbufErrors", counter)));
     let (lost, now) = all.iter().fold((0, 0), |(lost, now), (_, one)| (lost + one.value, now + one.more));
+    let memory = protocol_counter(view, "Udp", "MemErrors").unwrap_or_default();
+    let read = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().value;
+    if memory.more > 0 || is_share(view, SNMP, memory.value, read) {
+        return Finding::new(Severity::Warning, format!("{} datagrams were dropped: all sockets of UDP had too little memory", memory.value))
+            .seen(format!("UdpMemErrors {} (+{})", memory.value, memory.more), "nstat -az")
+            .mend("sysctl net.ipv4.udp_mem, whose three numbers are pages of 4 KiB, twice what they are, if the machine has the memory; and \
+                   programs that read sooner")
+            .alone();
+    }
     let read = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().more
         + ipv6_counter(view, "Udp6InDatagrams").unwrap_or_default().more;
     let came = protocol_counter(view, "Udp", "InDatagrams").unwrap_or_default().value;
@@ -368,9 +302,81 @@ fn udp_drops(view: &View<'_>) -> Found {
         .alone()
 }
 
+/// Rows: a counter of TcpExt, the least that matters of a thousand segments that came, the loss, and what helps.
+const DROPS: &str = include_str!("../../../data/tcp_drops.txt");
+
+fn tcp_drops(view: &View<'_>) -> Found {
+    let came = protocol_counter(view, "Tcp", "InSegs").unwrap_or_default();
+    let mut found = Vec::new();
+    let mut told = Err("no text tells them".to_owned());
+    for row in DROPS.lines() {
+        let [name, share, what, mend] = row.split(" | ").collect::<Vec<_>>()[..] else { continue };
+        let share: u64 = share.parse().unwrap_or(1);
+        let counted = tcp_counter(view, name);
+        if told.is_err() {
+            told = counted.clone().map(drop);
+        }
+        let Ok(counter) = counted else { continue };
+        let now = counter.more >= 100 && counter.more.saturating_mul(1000) >= came.more.saturating_mul(share);
+        if !now && !is_share(view, NETSTAT, counter.value, came.value.saturating_mul(share)) {
+            continue;
+        }
+        found.push(
+            Finding::new(Severity::Warning, format!("{}: {what}", counter.value))
+                .seen(format!("TcpExt{name} {} (+{})", counter.value, counter.more), "nstat -az")
+                .mend(mend),
+        );
+    }
+    told.map(|()| found)
+}
+
+/// Numbers of a connection as ss(8) prints it: per cent of its time that it waited for something.
+fn waited(line: &str, word: &str) -> Option<f64> {
+    line.split_once(word)?.1.split_once('(')?.1.split_once("%)")?.0.parse().ok()
+}
+
+/// Milliseconds for which a connection has had something to send before it tells anything.
+const BUSY: u64 = 5000;
+
+fn connections(view: &View<'_>) -> Found {
+    let text = view.file("posted/ss")?;
+    let mut found = Vec::new();
+    for (word, what, mend) in [
+        (
+            "rwnd_limited:",
+            "of its busy time a connection has waited for the window of the other end",
+            "at the other end: a greater third value of net.ipv4.tcp_rmem, and a program that reads sooner and does not set its buffer",
+        ),
+        (
+            "sndbuf_limited:",
+            "of its busy time a connection has waited for its own send buffer",
+            "sysctl -w net.ipv4.tcp_wmem='4096 16384 67108864' net.core.wmem_max=67108864; and a program that does not set its buffer",
+        ),
+    ] {
+        // Of a server's many connections some are always of slow clients.
+        let busy = |line: &&str| {
+            line.split_once("busy:").and_then(|(_, rest)| rest.split_once("ms")?.0.parse::<u64>().ok()) >= Some(BUSY)
+        };
+        let all: Vec<f64> = text.lines().filter(busy).map(|line| waited(line, word).unwrap_or(0.0)).collect();
+        let late = all.iter().filter(|share| **share >= 50.0).count();
+        let most = text.lines().filter(busy).filter_map(|line| Some((waited(line, word)?, line)));
+        let most = most.max_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| late > 0 && late * 2 >= all.len());
+        let Some((share, line)) = most else { continue };
+        let seen: Vec<&str> = line
+            .split_whitespace()
+            .filter(|one| ["rtt:", "cwnd:", "mss:", word].iter().any(|start| one.starts_with(start)))
+            .collect();
+        found.push(
+            Finding::new(Severity::Warning, format!("{share:.0} % {what}")).seen(seen.join(" "), "ss -ti").mend(mend),
+        );
+    }
+    Ok(found)
+}
+
 /// Fewer segments tell nothing, and so few again are usual.
 const ENOUGH: u64 = 10_000;
 const USUAL: f64 = 0.01;
+const MANY: f64 = 0.05;
 
 fn retransmits(view: &View<'_>) -> Found {
     let [again, sent] = [protocol_counter(view, "Tcp", "RetransSegs")?, protocol_counter(view, "Tcp", "OutSegs")?];
@@ -379,6 +385,8 @@ fn retransmits(view: &View<'_>) -> Found {
     let (severity, share, when) = match (sent.value < ENOUGH || all < USUAL, sent.more < ENOUGH || now < USUAL) {
         (true, true) => return healthy(),
         (_, false) => (Severity::Warning, now, "while it was looked at"),
+        // Some are of far and bad paths; of twenty segments one is a path that loses.
+        (false, true) if all >= MANY && sent.more == 0 => (Severity::Warning, all, "since the start"),
         (false, true) => (Severity::Note, all, "since the start"),
     };
     Finding::new(severity, format!("TCP has sent {:.1} % of its segments again {when}", 100.0 * share))

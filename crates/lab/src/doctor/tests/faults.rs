@@ -553,7 +553,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault("tcp-options", true, &[Put("proc/sys/net/ipv4/tcp_sack", "0")], &["sysctl -w net.ipv4.tcp_sack='1'"]),
     Fault(
         "congestion-control",
-        false,
+        true,
         &[Put("proc/sys/net/ipv4/tcp_congestion_control", "reno")],
         &["sysctl -w net.ipv4.tcp_congestion_control='cubic'"],
     ),

@@ -5,12 +5,12 @@ use linerate_rt::Stop;
 use std::fs;
 
 /// Findings of a rule about a posted text: severity, and what is to be typed.
-fn found(text: &str, rule: &str) -> Vec<(Severity, String)> {
+pub(super) fn found(text: &str, rule: &str) -> Vec<(Severity, String)> {
     let of = examined(text).findings.into_iter().filter(|one| one.rule == rule);
     of.map(|one| (one.severity, one.mend.unwrap_or_default())).collect()
 }
 
-fn examined(text: &str) -> Examination {
+pub(super) fn examined(text: &str) -> Examination {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("host.txt");
     fs::write(&file, text).unwrap();
@@ -18,35 +18,35 @@ fn examined(text: &str) -> Examination {
 }
 
 /// A link as `ip -d -s addr` prints it, with counters, and lines of its own.
-fn link(index: u32, name: &str, flags: &str, more: &str, lines: &str) -> String {
+pub(super) fn link(index: u32, name: &str, flags: &str, more: &str, lines: &str) -> String {
     format!(
         "{index}: {name}: <BROADCAST,MULTICAST,{flags}> {more} state UP group default qlen 1000\n\
          \x20   link/ether 3c:fd:fe:9c:11:{index:02x} brd ff:ff:ff:ff:ff:ff promiscuity 0\n{lines}"
     )
 }
 
-const RUNS: &str = "UP,LOWER_UP";
-const COUNTS: &str = "    RX:  bytes packets errors dropped  missed   mcast\n    8000000000   90000000 0 0 0 55\n\
+pub(super) const RUNS: &str = "UP,LOWER_UP";
+pub(super) const COUNTS: &str = "    RX:  bytes packets errors dropped  missed   mcast\n    8000000000   90000000 0 0 0 55\n\
                       \x20   TX:  bytes packets errors dropped carrier collsns\n    8000000000   90000000 0 0 0 0\n";
 
 /// One adapter with an address.
-fn eth0() -> String {
+pub(super) fn eth0() -> String {
     link(2, "eth0", RUNS, "mtu 1500 qdisc mq", &format!("    inet 192.0.2.20/24 scope global eth0\n{COUNTS}"))
 }
 
 const ISSUED: &str = "driver: ice\nbus-info: 0000:81:00.0\n";
 
-fn with(text: &str) -> String {
+pub(super) fn with(text: &str) -> String {
     format!("# ip -d -s addr\n{}# ethtool -i eth0\n{ISSUED}\n{text}", eth0())
 }
 
-const LSCPU: &str = "# lscpu\nOn-line CPU(s) list: 0-7\n";
+pub(super) const LSCPU: &str = "# lscpu\nOn-line CPU(s) list: 0-7\n";
 const W: Severity = Severity::Warning;
 const N: Severity = Severity::Note;
 
-type Case = (&'static str, Option<(Severity, &'static str)>, String);
+pub(super) type Case = (&'static str, Option<(Severity, &'static str)>, String);
 
-fn holds(cases: &[Case]) {
+pub(super) fn holds(cases: &[Case]) {
     for (rule, wanted, text) in cases {
         let of = found(text, rule);
         let of: Vec<(Severity, &str)> = of.iter().map(|(severity, mend)| (*severity, mend.as_str())).collect();
