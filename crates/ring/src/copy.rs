@@ -102,6 +102,34 @@ pub(crate) unsafe fn equal(src: *const u8, expected: *const u8, len: usize) -> b
     }
 }
 
+/// True if 16 bytes equal `head`, which has no bits beside those of `mask`, in the bits set in `mask`.
+///
+/// # Safety
+/// 16 bytes at `src` must be mapped and readable.
+#[inline(always)]
+pub(crate) unsafe fn begins(src: *const u8, head: &[u64; 2], mask: &[u64; 2]) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        use std::arch::x86_64::{__m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x};
+        let vector = |words: &[u64; 2]| {
+            // SAFETY: SSE2 is part of x86-64.
+            unsafe { _mm_set_epi64x(words[1].cast_signed(), words[0].cast_signed()) }
+        };
+        let bytes: __m128i;
+        // SAFETY: the caller's promise; one load of 16 bytes, and SSE2 is part of x86-64.
+        unsafe {
+            std::arch::asm!("movups {v}, [{s}]", s = in(reg) src, v = out(xmm_reg) bytes,
+                options(nostack, preserves_flags, readonly));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(bytes, vector(mask)), vector(head))) == 0xffff
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        (take_u64(src) & mask[0] ^ head[0]) | (take_u64(src.add(8)) & mask[1] ^ head[1]) == 0
+    }
+}
+
 /// True if 32 bytes equal `expected` in the bits set in `mask`. `src` is buffer memory, which others may be writing.
 ///
 /// # Safety

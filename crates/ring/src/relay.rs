@@ -1,6 +1,6 @@
 //! Moving runs of frames from slots to slots: the fast path of a switch.
 
-use crate::copy::{copy, put_u64, take_u64};
+use crate::copy::{begins, copy, put_u64, take_u64};
 use crate::layout::{MAX_FRAGS, flags};
 use crate::region::BUFFERS_RESERVED;
 use crate::ring::Raw;
@@ -204,7 +204,7 @@ fn carry<const CHECKED: bool, const OTHERS: bool>(
         // process may write to either, and then they may be the same bytes.
         let of_run = unsafe {
             let (src, dst) = (sources.at(mine).as_ptr(), targets.at(spare).as_ptr());
-            copy_alike(dst, src, len.into(), &alike, OTHERS)
+            copy_alike::<OTHERS>(dst, src, len.into(), &alike)
         };
         if !of_run {
             break;
@@ -221,25 +221,30 @@ fn carry<const CHECKED: bool, const OTHERS: bool>(
     (done, bytes)
 }
 
-/// Copies a frame if it matches `alike`. `shared`: the sender may write to the frame meanwhile, so exactly the bytes
+/// Copies a frame if it matches `alike`. `SHARED`: the sender may write to the frame meanwhile, so exactly the bytes
 /// that were compared are stored, whatever the source holds by then.
 ///
 /// # Safety
 /// Both ranges must be mapped, `src` readable and `dst` writable, and `len` at least 16. Others may write to either, and
 /// they may overlap, only if they are memory of a shared mapping.
 #[inline(always)]
-unsafe fn copy_alike(dst: *mut u8, src: *const u8, len: usize, alike: &Alike, shared: bool) -> bool {
+unsafe fn copy_alike<const SHARED: bool>(dst: *mut u8, src: *const u8, len: usize, alike: &Alike) -> bool {
     // SAFETY: the caller's promise; the 16 bytes that are compared and stored lie inside both ranges.
     unsafe {
+        if !SHARED {
+            let same = begins(src, &alike.head, &alike.mask);
+            if same {
+                copy::<true>(dst, src, len);
+            }
+            return same;
+        }
         let (first, second) = (take_u64(src), take_u64(src.add(8)));
         if !alike.begins(first, second) {
             return false;
         }
         copy::<true>(dst, src, len);
-        if shared {
-            put_u64(dst, first);
-            put_u64(dst.add(8), second);
-        }
+        put_u64(dst, first);
+        put_u64(dst.add(8), second);
         true
     }
 }
@@ -434,7 +439,7 @@ mod tests {
             let of_run = unsafe {
                 copy::<false>(at, [0x55; 128].as_ptr(), 128);
                 copy::<false>(at, head.as_ptr(), 16);
-                let of_run = copy_alike(at.add(8), at, len, &alike, true);
+                let of_run = copy_alike::<true>(at.add(8), at, len, &alike);
                 copy::<true>(got.as_mut_ptr(), at.add(8), 16);
                 of_run
             };
