@@ -15,7 +15,7 @@
 //! Out of scope: time limits of a client whose place nobody else needs; they are its protocol's.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 use thiserror::Error;
@@ -72,7 +72,7 @@ const fn share(of: usize) -> usize {
 }
 
 /// A client that was let in: numbers are never used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
 
 /// Nobody has to give way to the client.
@@ -96,20 +96,39 @@ struct Held {
     leaves: bool,
 }
 
-/// The clients that were let in at a door.
+/// Those of one origin that have a place.
+#[derive(Debug, Default)]
+struct Crowd {
+    count: usize,
+    /// Those that have never proved themselves.
+    unproved: BTreeSet<Ticket>,
+    /// Time before which no proof of theirs lapses.
+    hold: u64,
+}
+
+/// The clients that were let in at a door. Who gives way is found without a look at all of them, as long as that is known
+/// already: who asks often must not be able to keep the door busy.
 #[derive(Debug)]
 pub struct Admission {
     limits: Limits,
     last: u64,
     /// Those that have not left, the oldest first.
     held: BTreeMap<Ticket, Held>,
+    /// Number of them that were not told to leave.
+    placed: usize,
+    crowds: HashMap<Origin, Crowd>,
+    /// The number of an origin's that have never proved themselves, and the oldest of these.
+    unproved: BTreeSet<(usize, Reverse<Ticket>)>,
+    /// Time before which nobody's proof lapses.
+    hold: u64,
 }
 
 impl Admission {
     /// A door without clients.
     #[must_use]
-    pub const fn new(limits: Limits) -> Self {
-        Self { limits, last: 0, held: BTreeMap::new() }
+    pub fn new(limits: Limits) -> Self {
+        let (held, crowds, unproved) = (BTreeMap::new(), HashMap::new(), BTreeSet::new());
+        Self { limits, last: 0, held, placed: 0, crowds, unproved, hold: 0 }
     }
 
     /// Lets a client in, and tells who has to leave for it: that one counts until it [has](Self::leave), but has no place. `now`
@@ -122,27 +141,32 @@ impl Admission {
         if self.is_leaving() {
             return Err(Crowded::Full(places));
         }
-        let (mut all, mut own) = (0, 0);
-        for held in self.held.values().filter(|held| !held.leaves) {
-            (all, own) = (all + 1, own + usize::from(held.origin == from));
-        }
-        let (all, own) = (all >= places, own >= share);
+        let (all, own) = (self.placed >= places, self.crowds.get(&from).is_some_and(|crowd| crowd.count >= share));
         let mut gone = None;
         if all || own {
-            gone = self.first(now, own.then_some(from), |_| 1);
+            gone = self.next(now, own.then_some(from));
             let gone = gone.ok_or(if own { Crowded::Share(share) } else { Crowded::Full(places) })?;
             self.dismiss(gone);
         }
         self.last += 1;
-        self.held.insert(Ticket(self.last), Held { origin: from, weight: 0, proved: None, leaves: false });
-        Ok((Ticket(self.last), gone))
+        let ticket = Ticket(self.last);
+        self.held.insert(ticket, Held { origin: from, weight: 0, proved: None, leaves: false });
+        self.placed += 1;
+        self.change(from, |crowd| {
+            crowd.count += 1;
+            crowd.unproved.insert(ticket);
+        });
+        Ok((ticket, gone))
     }
 
     /// A client has proved itself at this time.
     #[inline]
     pub fn proved(&mut self, of: Ticket, at: u64) {
-        if let Some(held) = self.held.get_mut(&of) {
-            held.proved = held.proved.max(Some(at));
+        let Some(held) = self.held.get_mut(&of) else { return };
+        let (origin, first) = (held.origin, held.proved.is_none() && !held.leaves);
+        held.proved = held.proved.max(Some(at));
+        if first {
+            self.change(origin, |crowd| _ = crowd.unproved.remove(&of));
         }
     }
 
@@ -177,13 +201,14 @@ impl Admission {
 
     /// Tells the one to leave that gives way first, because the system has no descriptors or memory for more.
     pub fn make_room(&mut self, now: u64) -> Option<Ticket> {
-        let first = self.first(now, None, |_| 1)?;
+        let first = self.next(now, None)?;
         self.dismiss(first);
         Some(first)
     }
 
     /// A client has left.
     pub fn leave(&mut self, of: Ticket) {
+        self.dismiss(of);
         self.held.remove(&of);
     }
 
@@ -212,9 +237,47 @@ impl Admission {
     }
 
     fn dismiss(&mut self, of: Ticket) {
-        if let Some(held) = self.held.get_mut(&of) {
-            held.leaves = true;
+        let Some(held) = self.held.get_mut(&of).filter(|held| !held.leaves) else { return };
+        held.leaves = true;
+        self.placed -= 1;
+        let origin = held.origin;
+        self.change(origin, |crowd| {
+            crowd.count -= 1;
+            crowd.unproved.remove(&of);
+        });
+    }
+
+    /// Changes what is known of an origin.
+    fn change(&mut self, origin: Origin, change: impl FnOnce(&mut Crowd)) {
+        let crowd = self.crowds.entry(origin).or_default();
+        let key = |crowd: &Crowd| crowd.unproved.first().map(|oldest| (crowd.unproved.len(), Reverse(*oldest)));
+        let before = key(crowd);
+        change(crowd);
+        let after = key(crowd);
+        if crowd.count == 0 {
+            self.crowds.remove(&origin);
         }
+        before.map(|key| self.unproved.remove(&key));
+        after.map(|key| self.unproved.insert(key));
+    }
+
+    /// The client that gives way next, of one origin or of all.
+    fn next(&mut self, now: u64, origin: Option<Origin>) -> Option<Ticket> {
+        let (unproved, hold) = match origin {
+            Some(origin) => {
+                let crowd = self.crowds.get_mut(&origin)?;
+                (crowd.unproved.first().copied(), &mut crowd.hold)
+            }
+            None => (self.unproved.last().map(|(_, oldest)| oldest.0), &mut self.hold),
+        };
+        if unproved.is_some() || now < *hold {
+            return unproved;
+        }
+        let own = |one: &&Held| !one.leaves && origin.is_none_or(|origin| one.origin == origin);
+        // From then on; until then all of them hold.
+        let first = self.held.values().filter(own).filter_map(|one| one.proved).min();
+        *hold = first.map_or(0, |at| at.saturating_add(self.limits.quiet));
+        if now < *hold { None } else { self.first(now, origin, |_| 1) }
     }
 
     /// True if a client may be told to leave for another one.

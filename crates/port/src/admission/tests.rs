@@ -1,6 +1,7 @@
 //! Tests of who gives way.
 
 use super::*;
+use linerate_sum::SplitMix64;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -118,4 +119,41 @@ fn those_that_are_to_leave_are_no_more_than_there_are_places() {
     let held = strangers(&mut door, 2);
     door.proved(held[0], 0);
     assert_eq!((door.make_room(0), door.make_room(0)), (Some(held[1]), None));
+}
+
+/// Whoever gives way is the one that a look at all of them finds, whatever came before.
+#[test]
+fn who_gives_way_is_found_as_by_a_look_at_all() {
+    for seed in 0..20 {
+        let mut random = SplitMix64::new(seed);
+        let mut below = |n: u64| random.next_u64() % n;
+        let mut door = Admission::new(Limits::new(24));
+        let (mut now, mut known, mut gone) = (0, Vec::new(), 0);
+        for _ in 0..3000 {
+            now += below(QUIET / 8);
+            let origin = of(&format!("10.0.0.{}", below(5)));
+            match below(16) {
+                0..10 => {
+                    if let Ok((ticket, one)) = door.admit(now, origin) {
+                        known.push(ticket);
+                        gone += usize::from(one.is_some());
+                        one.filter(|_| below(4) > 0).iter().for_each(|one| door.leave(*one));
+                    }
+                }
+                10..13 if !known.is_empty() => {
+                    let ticket = known[usize::try_from(below(known.len() as u64)).unwrap()];
+                    door.proved(ticket, now);
+                }
+                13 | 14 if !known.is_empty() => {
+                    let ticket = known.swap_remove(usize::try_from(below(known.len() as u64)).unwrap());
+                    door.leave(ticket);
+                }
+                _ => _ = door.make_room(now),
+            }
+            for origin in [None, Some(origin)] {
+                assert_eq!(door.next(now, origin), door.first(now, origin, |_| 1), "seed {seed}, {origin:?}");
+            }
+        }
+        assert!(gone > 20, "{gone}");
+    }
 }
