@@ -234,8 +234,8 @@ fn services_serve_whoever_speaks_beside_connections_that_say_nothing() {
         }
         None
     };
-    connect(&mut bench, "10.0.0.3", 3_500);
-    connect(&mut bench, "10.0.0.4", 1_000);
+    connect(&mut bench, "10.0.0.3", 13_000);
+    connect(&mut bench, "10.0.0.4", 4_000);
     let honest = connect(&mut bench, "10.0.0.1", 1).unwrap();
     for round in 0..3 {
         let host = &mut bench.client.ip.host;
@@ -245,7 +245,7 @@ fn services_serve_whoever_speaks_beside_connections_that_say_nothing() {
         connect(&mut bench, "10.0.0.5", 500);
     }
     let count = bench.server.streamed().map(|(_, count)| count).find(|count| count.connections > 0).unwrap();
-    assert_eq!((count.connections, count.refused), (6_001, 6_001 - 4_096));
+    assert_eq!((count.connections, count.refused), (18_501, 18_501 - 16_384));
 }
 
 /// Regression: the host saw that its link was down before it looked at what had arrived, and discarded that.
