@@ -1,7 +1,7 @@
-//! Headroom of a lossless class at a port: what may still arrive after the moment at which its neighbour is to be paused (IEEE
+//! Headroom of a lossless class at a port: room for what arrives from the moment on at which its neighbour is to be paused (IEEE
 //! 802.1Q-2022, annex N). Delays within transceivers are not known here, and not in it.
 
-use super::buffer::CELL;
+use super::buffer::{CELL, cells_for};
 use std::fmt;
 
 /// Bytes that a frame has on the wire beside its own without FCS: preamble, FCS, and the gap between frames.
@@ -50,12 +50,14 @@ impl Span {
     }
 }
 
-/// Bytes that may arrive after a pause was decided on, term by term.
+/// Bytes of the link that need a place when a frame has found none in its class's share, term by term: the frame itself, and what
+/// comes until the neighbour has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
     /// Each term's name, and its bytes.
-    pub terms: [(&'static str, u64); 6],
-    /// Cells that they take, if all are shortest frames.
+    pub terms: [(&'static str, u64); 7],
+    /// Cells that they take: the frame that is too many and the neighbour's last may be longest ones; between them most cells are
+    /// taken by shortest frames, each of which has one.
     pub cells: u32,
 }
 
@@ -67,21 +69,23 @@ impl Headroom {
         let ps = u128::from(span.metres) * u128::from(PS_PER_METRE);
         let cable = u64::try_from((ps * u128::from(span.rate)).div_ceil(8_000_000_000_000)).unwrap_or(u64::MAX);
         let terms = [
+            ("frame that is too many", frame),
             ("frame that is being sent here", frame),
             ("pause frame", LEAST + FRAMING),
             ("cable, to the neighbour", cable),
             ("response of the neighbour", span.response() * 64),
-            ("frame that is being sent there", frame),
             ("cable, from the neighbour", cable),
+            ("frame that is being sent there", frame),
         ];
-        let bytes = terms.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
-        Self { terms, cells: u32::try_from(bytes.div_ceil(LEAST + FRAMING)).unwrap_or(u32::MAX) }
+        let between = terms[1..6].iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes));
+        let shortest = u32::try_from(between.div_ceil(LEAST + FRAMING)).unwrap_or(u32::MAX);
+        Self { terms, cells: shortest.saturating_add(cells_for(largest).saturating_mul(2)) }
     }
 
     /// Bytes of the link.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.terms.iter().map(|(_, bytes)| bytes).sum()
+        self.terms.iter().fold(0, |sum: u64, (_, bytes)| sum.saturating_add(*bytes))
     }
 }
 
@@ -92,12 +96,7 @@ impl fmt::Display for Headroom {
             writeln!(f, "{name:32} {bytes:>9} B")?;
         }
         writeln!(f, "{:32} {:>9} B", "all", self.bytes())?;
-        write!(
-            f,
-            "{:32} {:>9} B",
-            format!("as shortest frames in cells of {CELL}"),
-            u64::from(self.cells) * CELL as u64
-        )
+        write!(f, "{:32} {:>9} B", format!("at most, in cells of {CELL}"), u64::from(self.cells) * CELL as u64)
     }
 }
 
@@ -105,16 +104,17 @@ impl fmt::Display for Headroom {
 mod tests {
     use super::*;
 
-    /// By hand: 1538 + 84 + 625 + 3840 + 1538 + 625 bytes.
+    /// By hand: between two frames of six cells, 1538 + 84 + 625 + 3840 + 625 bytes are 80 shortest frames.
     #[test]
     fn the_terms_are_those_of_the_arithmetic() {
         let headroom = Headroom::new(&Span::default(), 1514);
-        assert_eq!(headroom.terms.map(|(_, bytes)| bytes), [1538, 84, 625, 3840, 1538, 625]);
-        assert_eq!((headroom.bytes(), headroom.cells), (8250, 99));
+        assert_eq!(headroom.terms.map(|(_, bytes)| bytes), [1538, 1538, 84, 625, 3840, 625, 1538]);
+        assert_eq!((headroom.bytes(), headroom.cells), (9788, 92));
         let long = Headroom::new(&Span { rate: 100_000_000_000, metres: 2000 }, 9014);
-        assert_eq!(long.terms.map(|(_, bytes)| bytes), [9038, 84, 125_000, 394 * 64, 9038, 125_000]);
+        assert_eq!(long.terms.map(|(_, bytes)| bytes), [9038, 9038, 84, 125_000, 394 * 64, 125_000, 9038]);
+        assert_eq!(long.cells, 2 * 36 + 3385);
         let slow = Headroom::new(&Span { rate: 1_000_000, metres: 0 }, 1514);
-        assert_eq!(slow.terms[3].1, 64);
+        assert_eq!(slow.terms[4].1, 64);
     }
 
     #[test]

@@ -88,6 +88,12 @@ impl Ingress {
         self.priorities.iter().fold(0, |all, of| all | of)
     }
 
+    /// Takes cells away from the headroom of a class at a port.
+    #[cfg(test)]
+    pub(super) fn shorten(&mut self, port: PortId, class: usize, cells: u32) {
+        self.ports[usize::from(port)].groups[class].headroom -= cells;
+    }
+
     /// Opens the accounts of a port with frames of at most so many bytes. Those of an earlier port of its number stay: frames of
     /// it may still wait.
     pub(super) fn open(&mut self, pool: &mut Pool, port: PortId, largest: usize) {

@@ -4,6 +4,7 @@ mod congestion;
 mod ets;
 mod flood;
 mod groups;
+mod headroom;
 mod loops;
 mod parked;
 mod pfc;

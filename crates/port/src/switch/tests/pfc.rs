@@ -6,7 +6,7 @@ use linerate_offload::{ClassTable, Selection};
 use linerate_wire::MacControl;
 
 /// Class 1 has priority 3 and is lossless, class 0 has the others.
-fn storage() -> ClassTable {
+pub(super) fn storage() -> ClassTable {
     let mut selection = [Selection::Strict; 8];
     (selection[0], selection[1]) = (Selection::Share(50), Selection::Share(50));
     ClassTable::new([0, 0, 0, 1, 0, 0, 0, 0], selection, 1 << 3).unwrap()
