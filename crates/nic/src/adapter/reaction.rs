@@ -21,7 +21,7 @@ const HYPERACTIVE: u64 = 50_000_000;
 /// A message takes feedback of so many parts of the rate (1 / rpgGd), and half of it at most (rpgMinDecFac).
 const PARTS: u64 = 128;
 /// Least rate in bit/s (rpgMinRate).
-const LEAST: u64 = 10_000_000;
+const LEAST: u64 = 5_000_000;
 
 /// A sender's rate; see the module's text.
 #[derive(Debug)]
