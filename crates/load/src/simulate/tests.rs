@@ -38,6 +38,11 @@ fn run(san: &San) -> Simulated {
     done
 }
 
+/// Seeds that are tried: `LINERATE_SEEDS`, or 5.
+fn seeds() -> std::ops::RangeInclusive<u64> {
+    1..=std::env::var("LINERATE_SEEDS").map_or(5, |seeds| seeds.parse().unwrap())
+}
+
 /// A READ of 4096 bytes comes in two frames: headers, CRC and EOF are 60 bytes of each (14 of Ethernet, 14 of FCoE, 24 of FC, 8), and
 /// 24 are the wire's. FCP_RSP has 24 bytes besides.
 const WIRE: u64 = 2 * (60 + 24) + 4096 + 60 + 24 + 24;
@@ -163,7 +168,7 @@ fn ten_senders_into_one_port_lose_nothing_with_flow_control_and_something_withou
         time: Duration::from_millis(2),
         ..san()
     };
-    for seed in 1..=5 {
+    for seed in seeds() {
         let [with, without] = [true, false]
             .map(|lossless| run(&San { seed, buffers: Some(by_class(1 << 20, ten.target, lossless)), ..ten.clone() }));
         assert_eq!(
@@ -208,7 +213,7 @@ fn tcp_with_ecn_holds_a_shorter_queue_than_without_and_loses_nothing() {
 fn with_congestion_points_a_queue_ends_below_the_threshold_of_pauses() {
     let vlan = Some(VlanTag::new(3, false, 100).unwrap());
     let four = San { initiators: 4, reads: 0, depth: 64, slots: 64, vlan, time: Duration::from_millis(10), ..san() };
-    for seed in 1..=5 {
+    for seed in seeds() {
         let [with, without] = [(true, 100), (false, 5)].map(|(on, warm)| {
             let qcn = on.then_some(Qcn { priorities: 1 << 3, set_point: Qcn::SET_POINT });
             let buffers = Buffers { qcn, ..by_class(1 << 20, four.target, true) };
@@ -224,6 +229,38 @@ fn with_congestion_points_a_queue_ends_below_the_threshold_of_pauses() {
         let share = with.bytes_per_s() / without.bytes_per_s();
         assert!(share > 0.9, "{seed}: {share}");
         assert!(with.ports[0].classes.unwrap()[1].notices > 0 && without.ports[0].classes.unwrap()[1].notices == 0);
+    }
+}
+
+/// Whatever the seed: a target at a tenth of its initiators' rate has them paused, and nobody else: hosts send at their rate, all of
+/// which the target's port carries.
+#[test]
+fn a_slow_receiver_stops_its_own_class_only() {
+    let vlan = Some(VlanTag::new(3, false, 100).unwrap());
+    let slow = Link { rate: 1_000_000_000, length: 10 };
+    let slow =
+        San { initiators: 4, reads: 0, depth: 32, hosts: 2, host_rate: 180_000_000, vlan, target: slow, ..san() };
+    let slow = San { time: Duration::from_millis(20), warm: Duration::from_millis(10), ..slow };
+    let slow = San { buffers: Some(by_class(256 << 10, slow.target, true)), ..slow };
+    for seed in seeds() {
+        let done = run(&San { seed, ..slow.clone() });
+        assert_eq!((done.ledger.dropped.total(), done.lost()), (0, 0), "{seed}");
+        for port in &done.ports {
+            let [.., three, _, _, _, _] = port.pfc.requests;
+            assert_eq!(
+                port.pfc.requests.iter().sum::<u64>(),
+                three,
+                "{seed}: {} was asked for another class",
+                port.name
+            );
+            assert_eq!(three > 0, port.name.starts_with("initiator"), "{seed}: {}", port.name);
+        }
+        for stream in &done.streams {
+            assert!(stream.sent > 250 && stream.received == stream.sent, "{seed}: {stream:?}");
+            // What is in the ring of the slow cable is before each: 256 frames.
+            let most = stream.latency.as_ref().unwrap().max.known().unwrap();
+            assert!(most < 256.0 * 8.0 * 2200.0 + 100_000.0, "{seed}: {most} ns");
+        }
     }
 }
 

@@ -121,7 +121,9 @@ impl Wires {
             }
             for n in if kind == 1 { n..n + 1 } else { 0..if kind == 3 { 10 } else { 0 } } {
                 for control in self.b.receive(NAMES[n]) {
-                    let Ok(MacControl::Pfc { quanta, .. }) = MacControl::parse(&control[14..]) else { panic!("{control:?}") };
+                    let Ok(MacControl::Pfc { quanta, .. }) = MacControl::parse(&control[14..]) else {
+                        panic!("{control:?}")
+                    };
                     let at = now + ahead() + on_wire(SHORT) + CABLE + RESPONSE;
                     self.pauses += usize::from(quanta[3] > 0);
                     self.asked.get_or_insert(self.arrived);
