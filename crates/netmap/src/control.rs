@@ -3,36 +3,38 @@
 use crate::facts::{API, BODIES, BUF_BYTES, BUFS, MEMORY, PAGE, REQUESTS, RINGS, ioctl, request};
 use crate::file::File;
 use crate::legacy;
+use crate::parents::{self, what};
 use crate::port::Port;
 use crate::register::{Wanted, mem_id, refuse_memory};
 use crate::request::{Answer, Struct, refuse_options, unserved};
 use crate::sys::say::say;
 use crate::vale;
-use crate::wait::FOREIGN;
 use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 
 /// Carries out a request on a file; the error is errno.
 pub(crate) fn call(file: &File, request: u64, argument: u64) -> Answer {
-    if file.is_foreign() {
-        FOREIGN.say(format_args!("a child of fork has no rings of its parent's; let it open /dev/netmap itself"));
-        return Err(libc::EOPNOTSUPP);
-    }
     match request {
-        ioctl::TXSYNC | ioctl::RXSYNC => {
-            let bound = file.bound().ok_or(libc::ENXIO)?;
-            // A ring that was set back is no error of the call, as with netmap.
-            if request == ioctl::TXSYNC {
-                bound.port.sync_tx(bound.tx.clone());
-            } else {
-                bound.port.sync_rx(bound.rx.clone());
-            }
-            Ok(())
-        }
+        ioctl::TXSYNC if file.is_foreign() => parents::call(file, what::TXSYNC, 0, None).map(drop),
+        ioctl::RXSYNC if file.is_foreign() => parents::call(file, what::RXSYNC, 0, None).map(drop),
+        _ if file.is_foreign() => Err(parents::refuse()),
+        ioctl::TXSYNC | ioctl::RXSYNC => sync(file, request == ioctl::TXSYNC),
         ioctl::CTRL => control(file, argument),
         ioctl::REGIF | ioctl::GINFO => legacy::call(file, request == ioctl::REGIF, argument),
         _ => Err(libc::EINVAL),
     }
+}
+
+/// Syncs the transmit rings of a file, or its receive rings.
+pub(crate) fn sync(file: &File, transmits: bool) -> Answer {
+    let bound = file.bound().ok_or(libc::ENXIO)?;
+    // A ring that was set back is no error of the call, as with netmap.
+    if transmits {
+        bound.port.sync_tx(bound.tx.clone());
+    } else {
+        bound.port.sync_rx(bound.rx.clone());
+    }
+    Ok(())
 }
 
 static REQUESTS_SAID: AtomicU32 = AtomicU32::new(0);

@@ -15,6 +15,11 @@ pub(crate) mod ioctl {
     pub(crate) const RXSYNC: u64 = 0x6995;
     /// `_IOWR('i', 151, struct nmreq_header)`.
     pub(crate) const CTRL: u64 = 0xc058_6997;
+
+    /// True for a request of netmap's: type `'i'`, numbers 145 to 151.
+    pub(crate) fn is_netmaps(request: u64) -> bool {
+        (0x6991..=0x6997).contains(&(request & 0xffff))
+    }
 }
 
 /// Requests of NIOCCTRL by number, 1 to 15.

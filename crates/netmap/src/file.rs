@@ -8,7 +8,8 @@ use crate::sys::real;
 use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
 use std::ffi::c_int;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -17,17 +18,25 @@ pub(crate) struct File {
     generation: AtomicU32,
     /// Number of the open file among all of the process.
     number: AtomicU32,
+    /// Descriptor of the memory that a child maps; -1 while there is none.
+    memory: AtomicI32,
     bound: Mutex<Option<Arc<Bound>>>,
 }
 
 impl File {
     pub(crate) const fn new() -> Self {
-        Self { generation: AtomicU32::new(0), number: AtomicU32::new(0), bound: Mutex::new(None) }
+        Self {
+            generation: AtomicU32::new(0),
+            number: AtomicU32::new(0),
+            memory: AtomicI32::new(-1),
+            bound: Mutex::new(None),
+        }
     }
 
     /// Begins anew, in the process of this number.
     pub(crate) fn begin(&self, generation: u32) {
         static FILES: AtomicU32 = AtomicU32::new(0);
+        self.memory.store(-1, Relaxed);
         self.number.store(FILES.fetch_add(1, Relaxed), Relaxed);
         self.generation.store(generation, Relaxed);
     }
@@ -42,6 +51,16 @@ impl File {
         self.generation.load(Relaxed) != crate::sys::process::generation()
     }
 
+    /// Number of forks before the process that opened it.
+    pub(crate) fn depth(&self) -> usize {
+        self.generation.load(Relaxed) as usize
+    }
+
+    /// Descriptor of the memory that it is registered in, for a child.
+    pub(crate) fn memory(&self) -> c_int {
+        self.memory.load(Relaxed)
+    }
+
     /// The rings that it is registered on.
     pub(crate) fn bound(&self) -> Option<Arc<Bound>> {
         lock(&self.bound).clone()
@@ -53,7 +72,9 @@ impl File {
         if place.is_some() {
             return Err(libc::EBUSY);
         }
-        Ok(place.insert(Arc::new(make()?)).clone())
+        let bound = place.insert(Arc::new(make()?));
+        self.memory.store(bound.state.memory.file().as_raw_fd(), Relaxed);
+        Ok(bound.clone())
     }
 
     /// Ends it. The port closes when no other file and no thread that is amid a call has it.
@@ -79,7 +100,8 @@ pub(crate) struct Bound {
 
 /// Offset of the first extra buffer's number in `struct netmap_if`.
 const BUFS_HEAD: usize = 32;
-const SHARED: Duration = Duration::from_millis(10);
+/// Time after which threads look again that share what wakes them.
+pub(crate) const SHARED: Duration = Duration::from_millis(10);
 
 /// Longest time that the end of a descriptor, or of the program, waits for frames to leave.
 const LINGER: Duration = Duration::from_secs(1);

@@ -10,6 +10,7 @@
 
 use crate::file::File;
 use crate::members::Members;
+use crate::parents::{self, what};
 use crate::sys::process::generation;
 use crate::sys::real;
 use std::ffi::c_int;
@@ -138,15 +139,83 @@ pub(crate) fn close(fd: c_int) {
         return EPOLLS.get(at - FILES).filter(|epoll| !epoll.is_foreign()).into_iter().for_each(Members::end);
     };
     if entry.file.is_foreign() {
-        // The parent's: it holds what the file has, and perhaps a lock of it that nobody will open here.
+        // The parent's: it has what is here a copy, and perhaps a lock of it that nobody will open here. The entry serves no more.
+        if entry.is_last() {
+            let _ = parents::call(&entry.file, what::CLOSE, 0, None);
+        }
         return;
     }
     real::ring(fd);
-    // The last descriptor's file is ended before the entry is free for another.
-    let less = |n| Some(if n == 1 { ENDING } else { n - 1 });
-    if entry.descriptors.fetch_update(AcqRel, Acquire, less) == Ok(1) {
-        entry.file.end();
-        entry.descriptors.store(0, Release);
+    entry.less();
+}
+
+impl Entry {
+    /// Takes one descriptor off; true for the last one, behind which the entry is kept from others.
+    fn is_last(&self) -> bool {
+        let less = |n| Some(if n == 1 { ENDING } else { n - 1 });
+        self.descriptors.fetch_update(AcqRel, Acquire, less) == Ok(1)
+    }
+
+    /// Takes one descriptor off. The last one's file is ended before the entry is free for another.
+    fn less(&self) {
+        if self.is_last() {
+            self.file.end();
+            self.descriptors.store(0, Release);
+        }
+    }
+}
+
+/// An open file that is held as by one more descriptor: by another process.
+pub(crate) struct Held(&'static Entry);
+
+impl Held {
+    pub(crate) fn file(&self) -> &'static File {
+        &self.0.file
+    }
+}
+
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        self.0.descriptors.fetch_add(1, Relaxed);
+        Self(self.0)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.less();
+    }
+}
+
+/// Holds all files that this process itself has open.
+pub(crate) fn hold_all() -> Vec<Held> {
+    let more = |n| (n != 0 && n != ENDING).then(|| n + 1);
+    let held =
+        |entry: &&Entry| !entry.file.is_foreign() && entry.descriptors.fetch_update(AcqRel, Acquire, more).is_ok();
+    ENTRIES.iter().filter(held).map(Held).collect()
+}
+
+/// In a child of fork: counts its own descriptors of each open file. Others have some, too.
+pub(crate) fn recount() {
+    let mut counts = [0; FILES];
+    for of in &OF {
+        // Whoever closed it is not here.
+        let _ = of.compare_exchange(CLOSING, 0, Relaxed, Relaxed);
+        if let Some(n) = usize::from(of.load(Relaxed)).checked_sub(1).and_then(|at| counts.get_mut(at)) {
+            *n += 1;
+        }
+    }
+    for (entry, n) in ENTRIES.iter().zip(counts).filter(|(entry, _)| entry.descriptors.load(Relaxed) != 0) {
+        entry.descriptors.store(if n == 0 { ENDING } else { n }, Relaxed);
+    }
+}
+
+/// Closes all descriptors of netmap's.
+pub(crate) fn close_all() {
+    for fd in (0..=LAST).filter(|fd| is_known(*fd)) {
+        close(fd);
+        real::close(fd);
+        closed(fd);
     }
 }
 

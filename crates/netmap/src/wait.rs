@@ -4,18 +4,17 @@
 //! descriptors, on the program's others, and on netmap's own, which another thread's close rings. Signals are blocked except
 //! in the sleep itself, so one that comes between the last look and the sleep ends it.
 
-use crate::file;
+use crate::file::{self, SHARED};
+use crate::parents;
 use crate::sys::process::Blocked;
 use crate::sys::real;
-use crate::sys::say::Once;
 use crate::table;
 use std::ffi::c_int;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 /// Time that a thread looks again and again before it sleeps: less than a wake-up costs.
 const SPIN: Duration = Duration::from_micros(20);
-
-pub(crate) static FOREIGN: Once = Once::new();
 
 /// Waits as ppoll(2) does; the number of entries with events, or errno.
 pub(crate) fn poll(
@@ -54,11 +53,7 @@ fn look(fds: &mut [libc::pollfd]) -> Result<usize, c_int> {
     for entry in &mut *fds {
         entry.revents = 0;
         match table::file(entry.fd) {
-            Some(file) if file.is_foreign() => {
-                FOREIGN
-                    .say(format_args!("a child of fork has no rings of its parent's; let it open /dev/netmap itself"));
-                entry.revents = libc::POLLERR;
-            }
+            Some(file) if file.is_foreign() => entry.revents = parents::ready(file, entry.events),
             Some(file) => entry.revents = file.bound().map_or(libc::POLLERR, |bound| bound.ready(entry.events)),
             None if table::is_closing(entry.fd) => entry.revents = libc::POLLNVAL,
             None => others |= entry.fd >= 0,
@@ -81,8 +76,19 @@ fn look(fds: &mut [libc::pollfd]) -> Result<usize, c_int> {
 
 fn sleep(fds: &[libc::pollfd], end: Option<Instant>, mask: &libc::sigset_t) -> Result<(), c_int> {
     let (mut set, mut asleep, mut until, mut sleeps) = (Vec::new(), Vec::new(), end, true);
+    let mut bell = None;
     for entry in fds {
         match table::file(entry.fd) {
+            Some(file) if file.is_foreign() => {
+                if bell.is_none() {
+                    bell = Some(real::owned_event()?);
+                }
+                let rung =
+                    bell.as_ref().is_some_and(|bell| parents::sleep_on(file, entry.events, bell.as_fd(), &mut set));
+                sleeps &= rung;
+                // Its own descriptor is its parent's, too, and tells nobody that it was closed here.
+                until = [until, Some(Instant::now() + SHARED)].into_iter().flatten().min();
+            }
             Some(file) => {
                 set.push(libc::pollfd { events: libc::POLLIN, ..*entry });
                 if let Some(bound) = file.bound() {
@@ -91,6 +97,9 @@ fn sleep(fds: &[libc::pollfd], end: Option<Instant>, mask: &libc::sigset_t) -> R
             }
             None => set.push(*entry),
         }
+    }
+    if let Some(bell) = &bell {
+        set.push(libc::pollfd { fd: bell.as_raw_fd(), events: libc::POLLIN, revents: 0 });
     }
     sleeps &= file::carry_on(&file::all_tx(), &mut set, &mut until, &mut asleep);
     let result = if sleeps {

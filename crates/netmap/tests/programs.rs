@@ -309,6 +309,16 @@ fn a_child_of_fork_has_its_own_and_the_parent_goes_on() {
 }
 
 #[test]
+fn parent_and_child_share_rings_after_fork_and_a_child_keeps_them_when_its_parent_ends() {
+    let said = run("shared");
+    for line in
+        ["asks for nothing else there", "the process that opened a descriptor has ended", "is of another program's"]
+    {
+        assert!(said.is_empty() || said.matches(line).count() == 1, "{line}: {said}");
+    }
+}
+
+#[test]
 fn a_fortified_program_is_served() {
     let Some(place) = Place::new() else { return };
     let program =

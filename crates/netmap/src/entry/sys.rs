@@ -6,14 +6,14 @@
 //!
 //! Rust's standard library calls these, too, on descriptors of its own: they pass through without a lock.
 
-use crate::facts::MEMORY;
+use crate::facts::{MEMORY, ioctl};
 use crate::members::Member;
 use crate::select::{self, Sets};
+use crate::sys::say::Once;
 use crate::sys::{process, real};
-use crate::{control, epoll, file, port, table, tx, vale, wait};
+use crate::{control, epoll, file, forks, heirs, table, tx, vale, wait};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Runs before the program: everything is found and set up while there is one thread.
@@ -23,7 +23,7 @@ static BEGIN: extern "C" fn() = begin;
 
 extern "C" fn begin() {
     real::begin();
-    process::begin();
+    process::begin([forks::before, forks::after, forks::child]);
 }
 
 /// Runs when the program ends by exit(3).
@@ -32,9 +32,40 @@ extern "C" fn begin() {
 static END: extern "C" fn() = end;
 
 extern "C" fn end() {
+    heirs::succeed();
     file::drain(&file::all_tx());
     tx::tell_dropped();
     vale::tell_attached();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn _exit(status: c_int) -> ! {
+    if !process::is_borrowed() {
+        heirs::succeed();
+    }
+    process::end_now(status)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn _Exit(status: c_int) -> ! {
+    _exit(status)
+}
+
+/// As daemon(3), whose own end of the parent would pass by this library.
+#[unsafe(no_mangle)]
+extern "C" fn daemon(stays: c_int, speaks: c_int) -> c_int {
+    // SAFETY: no arguments, or C strings and numbers.
+    unsafe {
+        match libc::fork() {
+            -1 => return -1,
+            0 => {}
+            _ => _exit(0),
+        }
+        if libc::setsid() < 0 || stays == 0 && libc::chdir(c"/".as_ptr()) < 0 {
+            return -1;
+        }
+    }
+    if speaks == 0 && !process::no_streams() { -1 } else { 0 }
 }
 
 fn fail(errno: c_int) -> c_int {
@@ -71,16 +102,11 @@ fn open_netmap(flags: c_int) -> c_int {
     match real::event(flags & libc::O_CLOEXEC != 0) {
         Ok(fd) if table::fits(fd) && table::open(fd) => fd,
         Ok(fd) => {
-            close_real(fd);
+            real::close(fd);
             fail(libc::EMFILE)
         }
         Err(errno) => fail(errno),
     }
-}
-
-fn close_real(fd: c_int) -> c_int {
-    // SAFETY: the C library's own function of this type.
-    unsafe { transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(real::CLOSE.get())(fd) }
 }
 
 macro_rules! opening {
@@ -166,7 +192,7 @@ fn ending(fd: c_int, end: impl FnOnce() -> c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn close(fd: c_int) -> c_int {
-    ending(fd, || close_real(fd))
+    ending(fd, || real::close(fd))
 }
 
 #[unsafe(no_mangle)]
@@ -199,10 +225,10 @@ fn copy_netmap(from: c_int, cloexec: bool, place: impl FnOnce(c_int) -> c_int) -
     };
     let to = place(event);
     if to != event {
-        close_real(event);
+        real::close(event);
     }
     if to >= 0 && !table::fits(to) {
-        close_real(to);
+        real::close(to);
         return fail(libc::EMFILE);
     }
     if to >= 0 {
@@ -285,10 +311,18 @@ extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
 
 // Requests and memory.
 
+static PASSED: Once = Once::new();
+
 #[unsafe(no_mangle)]
 extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     match table::file(fd) {
         Some(file) => answer(control::call(file, request & 0xffff_ffff, argument.addr() as u64)),
+        None if ioctl::is_netmaps(request) && real::is_event(fd) => {
+            PASSED.say(format_args!(
+                "descriptor {fd} is of another program's /dev/netmap, which exec and SCM_RIGHTS do not pass on (EOPNOTSUPP); open it here"
+            ));
+            fail(libc::EOPNOTSUPP)
+        }
         // SAFETY: the C library's own function of this type; the argument is the program's.
         None => unsafe {
             transmute::<*mut c_void, unsafe extern "C" fn(c_int, c_ulong, ...) -> c_int>(real::IOCTL.get())(
@@ -309,14 +343,10 @@ unsafe fn map(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int,
     {
         // Beyond its end an access would end the program.
         let inside = usize::try_from(from).is_ok_and(|from| len <= MEMORY.saturating_sub(from));
-        let served = inside && !netmap.is_foreign() && netmap.bound().is_some();
-        let state = if served { port::state() } else { Err(libc::EINVAL) };
-        match state {
-            Ok(state) => file = state.memory.file().as_raw_fd(),
-            Err(errno) => {
-                fail(errno);
-                return libc::MAP_FAILED;
-            }
+        file = if inside { netmap.memory() } else { -1 };
+        if file < 0 {
+            fail(libc::EINVAL);
+            return libc::MAP_FAILED;
         }
     }
     // SAFETY: the caller's promise; the C library's own function of this type.

@@ -1,8 +1,8 @@
 //! State that a process has of its own: a child of fork begins without what its parent had, and takes no lock that a thread of its
 //! parent held.
 
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::*};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering::*};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Number of forks between the program's start and this process.
 static FORKS: AtomicU32 = AtomicU32::new(0);
@@ -20,18 +20,81 @@ pub(crate) fn is_borrowed() -> bool {
     PROCESS.load(Relaxed) != unsafe { libc::getpid() }
 }
 
-extern "C" fn forked() {
-    FORKS.fetch_add(1, Relaxed);
-    // SAFETY: no arguments; never fails.
-    PROCESS.store(unsafe { libc::getpid() }, Relaxed);
+/// True while the process makes its own successor: a child that has all that it has.
+static SPLITS: AtomicBool = AtomicBool::new(false);
+/// What is done before a fork, and behind it in the parent and in the child.
+static HANDLERS: OnceLock<[extern "C" fn(); 3]> = OnceLock::new();
+
+fn handle(which: usize) {
+    if !SPLITS.load(Relaxed)
+        && let Some(handlers) = HANDLERS.get()
+    {
+        handlers[which]();
+    }
 }
 
-/// Begins: to be called before the program does.
-pub(crate) fn begin() {
-    // SAFETY: the handler takes no lock and allocates nothing, so it may run in a child of a process with threads.
+extern "C" fn before() {
+    handle(0);
+}
+
+extern "C" fn after() {
+    handle(1);
+}
+
+extern "C" fn forked() {
+    // SAFETY: no arguments; never fails.
+    PROCESS.store(unsafe { libc::getpid() }, Relaxed);
+    if !SPLITS.load(Relaxed) {
+        FORKS.fetch_add(1, Relaxed);
+    }
+    handle(2);
+}
+
+/// Makes a copy of the process that is no child as others are: what this one has is its own. True in the copy, which has this thread
+/// alone, no terminal and no standard streams.
+pub(crate) fn split() -> bool {
+    SPLITS.store(true, Relaxed);
+    // SAFETY: no arguments. The copy goes on in this thread, which holds what others could be amid.
+    let copy = unsafe { libc::fork() == 0 };
+    SPLITS.store(false, Relaxed);
+    if copy {
+        // SAFETY: no arguments.
+        unsafe { libc::setsid() };
+        no_streams();
+    }
+    copy
+}
+
+/// Has the standard streams lead nowhere; false if that cannot be.
+pub(crate) fn no_streams() -> bool {
+    // SAFETY: a C string and numbers.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for fd in (0..3).filter(|_| null >= 0) {
+            libc::dup2(null, fd);
+        }
+        if null > 2 {
+            libc::close(null);
+        }
+        null >= 0
+    }
+}
+
+/// Ends the process, with nothing done before.
+pub(crate) fn end_now(status: libc::c_int) -> ! {
+    loop {
+        // SAFETY: a number; does not return.
+        unsafe { libc::syscall(libc::SYS_exit_group, libc::c_long::from(status)) };
+    }
+}
+
+/// Begins: to be called before the program does. The handlers are called before a fork, in the parent and in the child.
+pub(crate) fn begin(handlers: [extern "C" fn(); 3]) {
+    let _ = HANDLERS.set(handlers);
+    // SAFETY: the handler in the child takes no lock that another thread may have had, and allocates nothing.
     unsafe {
         PROCESS.store(libc::getpid(), Relaxed);
-        libc::pthread_atfork(None, None, Some(forked));
+        libc::pthread_atfork(Some(before), Some(after), Some(forked));
     }
     // One line, whatever panics and however the library was built: no panic crosses into the program.
     std::panic::set_hook(Box::new(|panic| {

@@ -2,6 +2,7 @@
 //! search takes locks and a signal handler or a child of vfork must not.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -103,6 +104,36 @@ pub(crate) fn event(cloexec: bool) -> Result<c_int, c_int> {
     // SAFETY: no pointers.
     let fd = unsafe { libc::eventfd(0, flags) };
     if fd < 0 { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EMFILE)) } else { Ok(fd) }
+}
+
+/// An event counter for a while.
+pub(crate) fn owned_event() -> Result<OwnedFd, c_int> {
+    // SAFETY: new, and nobody else's.
+    event(true).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Closes a descriptor.
+pub(crate) fn close(fd: c_int) -> c_int {
+    // SAFETY: the C library's own function of this type.
+    unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(CLOSE.get())(fd) }
+}
+
+/// A descriptor that stays open as long as the process, or is none: then calls on it fail.
+pub(crate) fn borrowed(fd: c_int) -> BorrowedFd<'static> {
+    // SAFETY: not -1; whoever closes it in between closes what the library alone has.
+    unsafe { BorrowedFd::borrow_raw(fd.max(0)) }
+}
+
+/// Number of the calling thread.
+pub(crate) fn thread() -> u32 {
+    // SAFETY: no arguments; never fails.
+    unsafe { libc::gettid() }.cast_unsigned()
+}
+
+/// True for a descriptor that a library like this one may have given for netmap's in another process: an event counter.
+pub(crate) fn is_event(fd: c_int) -> bool {
+    let link = std::fs::read_link(format!("/proc/self/fd/{fd}"));
+    link.is_ok_and(|link| link.as_os_str() == "anon_inode:[eventfd]")
 }
 
 /// Wakes all who sleep on such a descriptor.

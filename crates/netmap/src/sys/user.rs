@@ -1,13 +1,35 @@
 //! Memory at addresses that the program gave: copied by the kernel, which says EFAULT where a plain access would end the
 //! process.
 
+use std::cell::Cell;
 use std::ffi::c_int;
+
+thread_local! {
+    /// Process whose memory is meant; 0 for this one.
+    static WHOSE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Does something for another process: its memory is meant until then.
+pub(crate) fn of<T>(process: u32, run: impl FnOnce() -> T) -> T {
+    let was = WHOSE.replace(process);
+    let done = run();
+    WHOSE.set(was);
+    done
+}
+
+fn whose() -> libc::pid_t {
+    match WHOSE.get() {
+        // SAFETY: no arguments; never fails.
+        0 => unsafe { libc::getpid() },
+        other => other.cast_signed(),
+    }
+}
 
 /// Copies from an address of the program's; EFAULT if it cannot be read.
 pub(crate) fn read(from: u64, bytes: &mut [u8]) -> Result<(), c_int> {
     let (ours, theirs) = pair(bytes.as_mut_ptr(), from, bytes.len());
     // SAFETY: `bytes` is ours to write; what is at the other address, the kernel checks.
-    let got = unsafe { libc::process_vm_readv(libc::getpid(), &raw const ours, 1, &raw const theirs, 1, 0) };
+    let got = unsafe { libc::process_vm_readv(whose(), &raw const ours, 1, &raw const theirs, 1, 0) };
     whole(got, bytes.len())
 }
 
@@ -15,7 +37,7 @@ pub(crate) fn read(from: u64, bytes: &mut [u8]) -> Result<(), c_int> {
 pub(crate) fn write(to: u64, bytes: &[u8]) -> Result<(), c_int> {
     let (ours, theirs) = pair(bytes.as_ptr().cast_mut(), to, bytes.len());
     // SAFETY: `bytes` is only read; what is at the other address, the kernel checks.
-    let put = unsafe { libc::process_vm_writev(libc::getpid(), &raw const ours, 1, &raw const theirs, 1, 0) };
+    let put = unsafe { libc::process_vm_writev(whose(), &raw const ours, 1, &raw const theirs, 1, 0) };
     whole(put, bytes.len())
 }
 
