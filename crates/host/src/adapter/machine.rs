@@ -1,6 +1,7 @@
 //! The machine as a source: its files, and its kernel's netlink families and ioctls.
 
-use super::source::{ModulePage, Question, Source, Subject, end};
+use super::dcb::DCB_ATTR_IFNAME;
+use super::source::{ModulePage, Question, Source, Subject, end, nonsense};
 use crate::absent::{Absent, Part};
 use crate::ethtool::Driver;
 use crate::netlink::Netlink;
@@ -36,6 +37,8 @@ const DEV_NAME: u16 = 2;
 const NFT_MSG_GETCHAIN: u16 = 10 << 8 | 4;
 const NFT_MSG_GETRULE: u16 = 10 << 8 | 7;
 const NFGENMSG: usize = 4;
+// linux/dcbnl.h
+const DCB_CMD_IEEE_GET: u8 = 21;
 // linux/pkt_sched.h: parents of filters, of a `struct tcmsg`.
 const TC_ROOT: u32 = 0;
 const TC_INGRESS: u32 = 0xffff_fff2;
@@ -52,6 +55,8 @@ const ETH_SS_STATS: u32 = 1;
 enum Form {
     /// Of rtnetlink.
     Route,
+    /// Of dcbnl.
+    Dcb,
     /// Of the ethtool family: command, and flags in its header.
     Ethtool(u8, u32),
     /// Of the netdev family, one object for each interface: command, and the attribute for its index.
@@ -87,6 +92,7 @@ fn form(question: Question) -> Form {
         Question::Coalesce => Form::Ethtool(19, 0),
         Question::Pause => Form::Ethtool(21, WITH_STATS),
         Question::Eee => Form::Ethtool(23, 0),
+        Question::Dcb => Form::Dcb,
         Question::Stamps => Form::Ethtool(25, 0),
         Question::Fec => Form::Ethtool(29, WITH_STATS),
         Question::Module(_) => Form::Ethtool(31, 0),
@@ -162,6 +168,9 @@ impl Source for Machine {
         match (form(question), of) {
             (Form::Route, None) => self.route()?.list(every_link),
             (Form::Route, Some(subject)) => Ok(vec![self.route()?.link_body(subject.index)?]),
+            (Form::Dcb, Some(subject)) => {
+                self.dcb(libc::RTM_GETDCB, DCB_CMD_IEEE_GET, &subject.name, &[]).map(|body| vec![body])
+            }
             (Form::Ethtool(command, flags), _) => {
                 let family = self.ethtool()?;
                 let build = |id| ethtool_request(id, command, flags, question, of);
@@ -200,7 +209,7 @@ impl Source for Machine {
                 self.route()?.list(|| Message::about(libc::RTM_GETTCLASS, 0, &header))
             }
             (Form::Filters, Some(subject)) => self.filters(subject.index),
-            (Form::Classes | Form::Filters, None) => Err(Absent::told("it is about one interface")),
+            (Form::Classes | Form::Filters | Form::Dcb, None) => Err(Absent::told("it is about one interface")),
             (Form::Flow(flow), Some(subject)) => Ok(vec![fields(&subject.name, flow)?]),
             (Form::Ioctl(_) | Form::Flow(_), None) => Err(Absent::told("an ioctl is about one interface")),
         }
@@ -214,6 +223,14 @@ impl Machine {
 
     pub(crate) fn route(&mut self) -> Part<&mut Netlink> {
         Ok(opened(&mut self.route, Netlink::open)?)
+    }
+
+    /// Sends a message of dcbnl, which knows interfaces by their names.
+    pub(crate) fn dcb(&mut self, kind: u16, command: u8, interface: &str, attributes: &[u8]) -> Part<Vec<u8>> {
+        let mut message = Message::about(kind, 0, &[0, command, 0, 0]);
+        message.text(DCB_ATTR_IFNAME, interface);
+        message.raw(attributes);
+        self.route()?.ask_words(message)?.ok_or_else(nonsense)
     }
 
     /// Filters of an interface's root, and of what it receives and sends before and after that (`tc filter show`).

@@ -7,6 +7,7 @@
 mod addresses;
 mod chains;
 mod counters;
+pub(crate) mod dcb;
 mod details;
 mod device;
 mod devlink;
@@ -43,6 +44,7 @@ use std::collections::BTreeMap;
 pub use addresses::{Address, addresses};
 pub use chains::{FilterChain, FilterRule, Limit, chains, filter_rules};
 pub use counters::{Group, Rate, rates};
+pub use dcb::{App, Buffer, Dcb, Dcbx, Ets, Peer, Pfc, algorithm, dcb};
 pub use details::{Detail, Details};
 pub use device::{Device, Pci, PciLink};
 pub use devlink::Devlink;
@@ -121,6 +123,9 @@ pub struct Adapter {
     /// Energy-efficient Ethernet.
     #[serde(serialize_with = "part")]
     pub eee: Part<Eee>,
+    /// Data Center Bridging.
+    #[serde(serialize_with = "part")]
+    pub dcb: Part<Dcb>,
     /// XDP and AF_XDP.
     #[serde(serialize_with = "part")]
     pub xdp: Part<Xdp>,
@@ -192,6 +197,7 @@ pub fn read(source: &mut dyn Source, interface: Interface) -> Adapter {
         pause: one(source, Question::Pause, &subject).map(|answer| pause::pause(&answer)),
         fec: one(source, Question::Fec, &subject).map(|answer| pause::fec(&answer)),
         eee: one(source, Question::Eee, &subject).map(|answer| pause::eee(&answer)),
+        dcb: dcb(source, &subject),
         xdp: one(source, Question::Xdp, &subject).and_then(|answer| Ok(xdp::parse(&answer)?.1)),
         queues: source.ask(Question::Queues, Some(&subject)).map(|queues| {
             // A kernel that has queues and no instances leaves them without interrupts.
@@ -242,6 +248,8 @@ pub fn counters(source: &mut dyn Source, interface: &Interface) -> Part<Counters
     let fec = one(source, Question::Fec, &subject).map(|answer| pause::fec(&answer).counters);
     all.add("fec", fec.map(|rows| group("fec", rows)));
     all.add("queues", source.ask(Question::QueueCounters, Some(&subject)).map(|all| counters::queues(&all)));
+    let pfc = dcb(source, &subject).map(|dcb| dcb.pfc.map(|pfc| pfc.counters()).unwrap_or_default());
+    all.add("pfc", pfc.map(|rows| group("pfc", rows)));
     let names = one(source, Question::Names, &subject);
     let own = names.and_then(|names| Ok(counters::own(&names, &one(source, Question::Values, &subject)?)));
     all.add("driver", own.map(|rows| group("driver", rows)));

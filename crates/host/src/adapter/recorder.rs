@@ -187,6 +187,7 @@ impl<S: Source> Source for Recorder<S> {
         // Bytes of the structure before the attributes.
         let header = match question {
             Question::Link => 16,
+            Question::Dcb => super::dcb::HEADER,
             Question::Addresses => 8,
             Question::Neighbours | Question::Routes => 12,
             Question::Qdiscs | Question::Classes | Question::Filters => 20,

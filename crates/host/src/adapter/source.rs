@@ -4,7 +4,7 @@
 use crate::absent::{Absent, Part};
 use std::io;
 
-/// An interface that a question is about: netlink takes its index, which stays through a change of name, ioctls its name.
+/// An interface that a question is about: netlink takes its index, which stays through a change of name, dcbnl and ioctls its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     pub index: u32,
@@ -36,6 +36,8 @@ pub enum Question {
     Pause,
     /// EEE_GET.
     Eee,
+    /// DCB_CMD_IEEE_GET of RTM_GETDCB.
+    Dcb,
     /// TSINFO_GET: time-stamping.
     Stamps,
     /// FEC_GET, with statistics.
@@ -112,6 +114,7 @@ pub(crate) const QUESTIONS: &[(Question, &str)] = &[
     (Question::Coalesce, "netlink/coalesce"),
     (Question::Pause, "netlink/pause"),
     (Question::Eee, "netlink/eee"),
+    (Question::Dcb, "netlink/dcb"),
     (Question::Stamps, "netlink/tsinfo"),
     (Question::Fec, "netlink/fec"),
     (Question::Rss, "netlink/rss"),

@@ -1,11 +1,12 @@
 //! A host by what its programs print, as people post it: `ip -d -s link`, `ip addr`, `ip route`, `ip neigh`, `tc -s qdisc`,
-//! `sysctl -a`, `lscpu`, `ethtool` with its options, `lspci -vv`, iptables-save, `nft list ruleset`, dmesg, nstat and files of /proc, one
+//! `sysctl -a`, `lscpu`, `ethtool` with its options, `dcb OBJECT show dev IF`, `lspci -vv`, iptables-save, `nft list ruleset`, dmesg, nstat and files of /proc, one
 //! behind the other in a file, in the files of a folder, or in those of a sosreport, whose copies of /proc, /sys and /etc are read, too; and
 //! of FreeBSD `ifconfig`, `sysctl -a`, `netstat -m` and `pciconf -lcv`.
 //!
 //! The texts become what the kernel would have answered, so that all that reads a host reads this one. What no text tells is absent,
 //! and a text of which nothing is read is named.
 
+mod dcb;
 mod ethtool;
 mod filter;
 mod freebsd;
@@ -50,6 +51,7 @@ const PROGRAMS: [&str; 16] = [
 const COMMANDS: [&str; 36] = [
     "ip",
     "tc",
+    "dcb",
     "ethtool",
     "sysctl",
     "lspci",
@@ -83,7 +85,6 @@ const COMMANDS: [&str; 36] = [
     "conntrack",
     "ping",
     "tracepath",
-    "dcb",
 ];
 
 /// A host by its texts, as a source.
@@ -166,6 +167,7 @@ impl Printed {
         ip::filters(self, lines);
         sysctls(self, lines);
         ethtool::read(self, links, lines, named(file).as_deref());
+        dcb::read(self, lines);
         filter::read(self, lines);
         proc::read(self, lines, file);
     }

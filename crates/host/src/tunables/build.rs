@@ -3,8 +3,9 @@
 use super::state::{State, path};
 use super::table::{Form, Group, PRIVATE, find};
 use super::words::Wish;
-use super::{Value, sets};
+use super::{Value, dcb, sets};
 use crate::absent::{Absent, Part};
+use crate::adapter::App;
 use crate::ethtool::bitset;
 use crate::netlink::message::Message;
 
@@ -33,6 +34,12 @@ pub enum Change {
         /// All entries, if not equally.
         table: Vec<u32>,
     },
+    /// Parts of a structure of dcbnl: its attribute, and places and bytes.
+    Dcb { kind: u16, patches: Vec<(usize, Vec<u8>)> },
+    /// All applications with a priority in dcbnl.
+    DcbApps(Vec<App>),
+    /// DCB_CMD_SDCBX.
+    Dcbx(u8),
     File {
         /// Its path, without the slash in front.
         path: String,
@@ -42,6 +49,9 @@ pub enum Change {
 
 /// Makes the message that sets some settings of a group.
 pub(super) fn build(group: Group, wishes: &[&Wish], now: &State) -> Part<Change> {
+    if let Some(change) = dcb::build(group, wishes) {
+        return change;
+    }
     let mut message = Message::about(0, 0, &[]);
     let (mut flags, mut mask) = (0, 0);
     let mut bits: Vec<(&str, bool)> = Vec::new();

@@ -6,6 +6,7 @@
 
 mod apply;
 mod build;
+mod dcb;
 mod sets;
 mod state;
 mod table;
@@ -19,6 +20,8 @@ use std::fmt;
 
 pub use apply::{Aim, Outcome, Refused, apply, group_of_name, same, why_not};
 pub use build::Change;
+pub use dcb::applications;
+pub(crate) use dcb::map as dcb_map;
 pub use state::{State, Tunable, difference, read};
 pub use table::Group;
 pub use target::Target;

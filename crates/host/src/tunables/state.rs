@@ -1,12 +1,12 @@
 //! Settings of an interface as they are, each with its group, and the groups that it has not, with the reason.
 
 use super::Value;
-use super::sets;
 use super::table::{Form, GROUPS, Group, PRIVATE, Row, group_of_feature, of};
+use super::{dcb, sets};
 use crate::absent::{Absent, Part};
 use crate::adapter::fields::{byte, whole};
 use crate::adapter::source::{nonsense, one};
-use crate::adapter::{Source, Subject, rss};
+use crate::adapter::{Question, Source, Subject, rss};
 use crate::ethtool::{Features, bitset};
 use crate::netlink::message::{attribute, word};
 
@@ -131,6 +131,9 @@ pub(super) fn group_of(source: &mut dyn Source, subject: &Subject, group: Group)
 
 /// Value of a row in an answer.
 fn value(row: &Row, answer: &[u8]) -> Option<Value> {
+    if row.group.question() == Some(Question::Dcb) {
+        return dcb::value(row, answer);
+    }
     let (header, rest) = match row.group {
         Group::Link | Group::Up => answer.split_at_checked(HEADER)?,
         _ => (&[][..], answer),
@@ -150,7 +153,7 @@ fn value(row: &Row, answer: &[u8]) -> Option<Value> {
         Form::Flag => Some(Value::On(word(header, 8) & u32::from(row.at) != 0)),
         Form::Modes if agreed(rest) => Some(Value::Text(bitset::on(attribute(rest, row.at)?).join(","))),
         Form::Codes => Some(Value::Text(sets::codes(rest))),
-        Form::Modes | Form::Table | Form::File => None,
+        Form::Modes | Form::Table | Form::File | Form::Each(_) | Form::Apps | Form::Dcbx => None,
     }
 }
 

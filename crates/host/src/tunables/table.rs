@@ -1,6 +1,7 @@
 //! The table of settings: a row for each, with its name as typed, the group that it is read and written with, its
 //! attribute there, and its form. The groups have the order in which drivers accept them.
 
+use super::dcb::Unit;
 use crate::adapter::Question;
 
 /// Settings that one answer tells and one message sets. Their order is that of writing: what others need comes first
@@ -32,12 +33,24 @@ pub enum Group {
     Coalesce,
     /// Sizes and flags of the link.
     Link,
+    /// Who negotiates Data Center Bridging.
+    Dcbx,
+    /// Traffic classes.
+    DcbEts,
+    /// Rates that classes are held to.
+    DcbMaxrate,
+    /// Lossless priorities.
+    DcbPfc,
+    /// Buffers for received frames.
+    DcbBuffer,
+    /// Priorities of applications.
+    DcbApp,
     /// Administratively up.
     Up,
 }
 
 /// All groups, in the order of writing.
-pub(super) const GROUPS: [Group; 14] = [
+pub(super) const GROUPS: [Group; 20] = [
     Group::Sysctl,
     Group::PrivateFlags,
     Group::LinkModes,
@@ -51,6 +64,12 @@ pub(super) const GROUPS: [Group; 14] = [
     Group::Features,
     Group::Coalesce,
     Group::Link,
+    Group::Dcbx,
+    Group::DcbEts,
+    Group::DcbMaxrate,
+    Group::DcbPfc,
+    Group::DcbBuffer,
+    Group::DcbApp,
     Group::Up,
 ];
 
@@ -70,6 +89,7 @@ impl Group {
             Self::Checksums | Self::Features => "offloads",
             Self::Coalesce => "interrupt moderation",
             Self::Link | Self::Up => "link",
+            Self::Dcbx | Self::DcbEts | Self::DcbMaxrate | Self::DcbPfc | Self::DcbBuffer | Self::DcbApp => "DCB",
         }
     }
 
@@ -86,6 +106,9 @@ impl Group {
             Self::Checksums | Self::Features => Some(Question::Features),
             Self::Coalesce => Some(Question::Coalesce),
             Self::Link | Self::Up => Some(Question::Link),
+            Self::Dcbx | Self::DcbEts | Self::DcbMaxrate | Self::DcbPfc | Self::DcbBuffer | Self::DcbApp => {
+                Some(Question::Dcb)
+            }
             Self::Sysctl | Self::Rss => None,
         }
     }
@@ -102,7 +125,7 @@ impl Group {
             Self::Pause => Some(22),
             Self::Eee => Some(24),
             Self::Fec => Some(30),
-            Self::Sysctl | Self::Rss | Self::Link | Self::Up => None,
+            _ => None,
         }
     }
 }
@@ -126,6 +149,12 @@ pub(super) enum Form {
     Table,
     /// A file of numbers or words.
     File,
+    /// A value for each priority, class or buffer; the attribute is its place in dcbnl's structure.
+    Each(Unit),
+    /// Priorities of applications.
+    Apps,
+    /// Words for who negotiates.
+    Dcbx,
 }
 
 #[derive(Debug)]
@@ -142,8 +171,10 @@ const fn row(group: Group, name: &'static str, at: u16, form: Form) -> Row {
     Row { group, name, at, form }
 }
 
-use Form::{Codes, File, Flag, Modes, Number, Switch, Table, Word};
+use Form::{Codes, Each, File, Flag, Modes, Number, Switch, Table, Word};
 use Group::{Channels, Coalesce, Eee, Fec, Link, LinkModes, Pause, Rings, Rss, Sysctl, Up};
+use Group::{DcbApp, DcbBuffer, DcbEts, DcbMaxrate, DcbPfc, Dcbx};
+use Unit::{Algorithm, Bits, Bytes, Rate, UpTo};
 
 /// All settings but offloads and private flags, whose names the kernel and the driver tell.
 pub(super) const ROWS: &[Row] = &[
@@ -220,6 +251,22 @@ pub(super) const ROWS: &[Row] = &[
     row(Link, "gro-ipv4-max-size", 64, Number),
     row(Link, "promisc", 0x100, Flag),
     row(Link, "allmulti", 0x200, Flag),
+    row(Dcbx, "dcbx", 0, Form::Dcbx),
+    row(DcbEts, "ets-willing", 0, Switch),
+    row(DcbEts, "tc-bw", 3, Each(UpTo(100))),
+    row(DcbEts, "pg-bw", 11, Each(UpTo(100))),
+    row(DcbEts, "tc-tsa", 19, Each(Algorithm)),
+    row(DcbEts, "prio-tc", 27, Each(UpTo(7))),
+    row(DcbEts, "reco-tc-bw", 35, Each(UpTo(100))),
+    row(DcbEts, "reco-tc-tsa", 43, Each(Algorithm)),
+    row(DcbEts, "reco-prio-tc", 51, Each(UpTo(7))),
+    row(DcbMaxrate, "tc-maxrate", 0, Each(Rate)),
+    row(DcbPfc, "prio-pfc", 1, Each(Bits)),
+    row(DcbPfc, "macsec-bypass", 2, Switch),
+    row(DcbPfc, "pfc-delay", 4, Number),
+    row(DcbBuffer, "prio-buffer", 0, Each(UpTo(7))),
+    row(DcbBuffer, "buffer-size", 8, Each(Bytes)),
+    row(DcbApp, "dcb-app", 0, Form::Apps),
     row(Up, "up", 0x1, Flag),
 ];
 

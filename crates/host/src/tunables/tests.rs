@@ -192,7 +192,7 @@ impl Fake {
                 self.answers.insert(Question::Rss, message.into_body());
                 return;
             }
-            Change::File { .. } => panic!("{change:?}"),
+            Change::File { .. } | Change::Dcb { .. } | Change::DcbApps(_) | Change::Dcbx(_) => panic!("{change:?}"),
         };
         let attributes_told = if self.rounds { rounded(&attributes_told) } else { attributes_told };
         let answer = self.ask(question, Some(subject)).unwrap().pop().unwrap();

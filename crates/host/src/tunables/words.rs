@@ -3,7 +3,8 @@
 
 use super::state::{State, Tunable};
 use super::table::{Form, PRIVATE, ROWS, find};
-use super::{Value, sets};
+use super::{Value, dcb, sets};
+use crate::adapter::Dcbx;
 
 /// A value wanted of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +80,11 @@ pub fn meant(state: &State, word: &str) -> Result<Vec<Wish>, Unknown> {
         (_, value) => (name, value),
     };
     if let Some(row) = find(name) {
+        if let (Form::Each(unit), Some(text)) = (row.form, value.filter(|_| !bare)) {
+            let value = unit.merged(state.get(name).map(|one| &one.value), text);
+            let value = value.ok_or_else(|| Unknown::Value(word.to_owned(), unit.said()))?;
+            return Ok(vec![Wish { name: name.to_owned(), value }]);
+        }
         let switch = matches!(row.form, Form::Switch | Form::Flag);
         // What is no switch has no -NAME.
         let value = value.filter(|_| switch || !bare);
@@ -138,6 +144,9 @@ fn said(form: Form) -> String {
         Form::Codes => "some of auto, off, rs, baser, llrs, with commas between".to_owned(),
         Form::Table => "a number of queues, or all entries with commas between".to_owned(),
         Form::File => "numbers or words".to_owned(),
+        Form::Each(unit) => unit.said(),
+        Form::Apps => "applications as ethtype 0x8906:3, with commas between, or none".to_owned(),
+        Form::Dcbx => "some of host, lld-managed, cee, ieee, static, with commas between, or none".to_owned(),
     }
 }
 
@@ -167,6 +176,9 @@ fn parse(form: Form, text: &str) -> Option<Value> {
             (text.split(',').count() <= MOST_MODES && text.split(',').all(named)).then(kept)
         }
         Form::Codes => sets::parse_codes(text).map(|_| kept()),
+        Form::Each(unit) => unit.whole(text).map(Value::Text),
+        Form::Apps => dcb::parse_apps(text).map(|apps| Value::Text(dcb::text_of(&apps))),
+        Form::Dcbx => dcb::parse_dcbx(text).map(|bits| Value::Text(Dcbx(bits).to_string())),
         Form::Table if text.contains(',') => {
             text.split(',').all(|entry| digits(entry) && entry.parse::<u32>().is_ok()).then(kept)
         }
