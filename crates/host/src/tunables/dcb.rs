@@ -67,8 +67,8 @@ impl Unit {
     fn bytes(self, numbers: [u64; 8]) -> Vec<u8> {
         match self {
             Bits => vec![numbers.iter().enumerate().fold(0, |bits, (n, on)| bits | u8::from(*on != 0) << n)],
-            UpTo(_) | Algorithm => numbers.iter().map(|number| u8::try_from(*number).unwrap_or(u8::MAX)).collect(),
-            Bytes => numbers.iter().flat_map(|n| u32::try_from(*n).unwrap_or(u32::MAX).to_ne_bytes()).collect(),
+            UpTo(_) | Algorithm => numbers.iter().filter_map(|number| u8::try_from(*number).ok()).collect(),
+            Bytes => numbers.iter().filter_map(|n| u32::try_from(*n).ok()).flat_map(u32::to_ne_bytes).collect(),
             Rate => numbers.iter().flat_map(|number| number.to_ne_bytes()).collect(),
         }
     }
