@@ -67,7 +67,7 @@ static inline struct nmport_d *nmport_prepare(const char *name)
 	return d;
 }
 
-/* Registers a prepared port and maps its memory; -1, and errno, if that fails. */
+/* Registers a prepared port and maps its memory, unless `mem` is there already; -1, and errno, if that fails. */
 static inline int nmport_open_desc(struct nmport_d *d)
 {
 	int sw = d->reg.nr_mode == NR_REG_SW || d->reg.nr_mode == NR_REG_ONE_SW;
@@ -80,10 +80,12 @@ static inline int nmport_open_desc(struct nmport_d *d)
 	if (ioctl(d->fd, NIOCCTRL, &d->hdr) < 0)
 		return -1;
 	d->register_done = 1;
-	d->mem = mmap(NULL, d->reg.nr_memsize, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
-	if (d->mem == MAP_FAILED)
-		return -1;
-	d->mmap_done = 1;
+	if (!d->mem) {
+		d->mem = mmap(NULL, d->reg.nr_memsize, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, 0);
+		if (d->mem == MAP_FAILED)
+			return -1;
+		d->mmap_done = 1;
+	}
 	d->nifp = NETMAP_IF(d->mem, d->reg.nr_offset);
 	uint16_t tx = sw ? d->reg.nr_tx_rings : 0, rx = sw ? d->reg.nr_rx_rings : 0;
 	int both = sw || d->reg.nr_mode == NR_REG_NIC_SW;
@@ -106,5 +108,9 @@ static inline struct nmport_d *nmport_open(const char *name)
 	}
 	return d;
 }
+
+#ifdef NETMAP_WITH_LIBS
+#include <net/netmap_libs.h>
+#endif
 
 #endif

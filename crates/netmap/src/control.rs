@@ -1,15 +1,17 @@
 //! Requests of ioctl: read from the program's memory, carried out, and answered there.
 
-use crate::facts::{API, BODIES, BUF_BYTES, BUFS, MEMORY, PAGE, REQUESTS, RINGS, ioctl, request};
+use crate::area::{self, Area};
+use crate::facts::{API, BODIES, BUF_BYTES, PAGE, REQUESTS, ioctl, request};
 use crate::file::File;
 use crate::legacy;
 use crate::parents::{self, what};
-use crate::port::Port;
-use crate::register::{Wanted, mem_id, refuse_memory};
+use crate::port::{Port, state};
+use crate::register::{Wanted, refuse_memory};
 use crate::request::{Answer, Struct, refuse_options, unserved};
 use crate::sys::say::say;
 use crate::vale;
 use std::ffi::c_int;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// Carries out a request on a file; the error is errno.
@@ -59,16 +61,24 @@ fn control(file: &File, argument: u64) -> Answer {
     if header.u32(4) != 0 || (size == 0) != (body == 0) {
         return Err(libc::EINVAL);
     }
-    let options = refuse_options(header.u64(72), size)?;
+    let (refused, extmem) = refuse_options(header.u64(72), size, number == request::REGISTER)?;
     match number {
         // Elsewhere an option that is not known is told by its status alone, as with netmap.
-        request::REGISTER if options => Err(libc::EOPNOTSUPP),
+        request::REGISTER if refused => Err(libc::EOPNOTSUPP),
         request::REGISTER => {
             let mut body = Struct::<56>::read(body)?;
             let wanted = Wanted::of(name, &body);
-            let bound = file.bind(|| wanted.bind())?;
+            let brought = |area: Arc<Area>| {
+                let bound = file.bind(|| wanted.bind_in(Some(area.clone())))?;
+                state()?.keep(&area);
+                Ok(bound)
+            };
+            let bound = match extmem {
+                Some(at) => area::brought(at, brought)?,
+                None => file.bind(|| wanted.bind())?,
+            };
             body.set_u64(0, bound.interface as u64);
-            body.set_u64(8, MEMORY as u64);
+            body.set_u64(8, bound.port.area.memory.len as u64);
             sizes(&mut body, 16, &bound.port);
             body.set_u32(40, bound.extra);
             body.write()
@@ -76,12 +86,14 @@ fn control(file: &File, argument: u64) -> Answer {
         request::PORT_INFO_GET => {
             let mut body = Struct::<32>::read(body)?;
             refuse_memory(body.u16(24))?;
-            body.set_u64(0, MEMORY as u64);
-            if name.is_empty() {
-                body.set_u16(24, mem_id());
-            } else {
-                sizes(&mut body, 8, &*Port::open(&name)?);
+            let mut area = state()?.area.clone();
+            body.set_u16(24, area.id);
+            if !name.is_empty() {
+                let port = Port::open(&name)?;
+                sizes(&mut body, 8, &port);
+                area = port.area.clone();
             }
+            body.set_u64(0, area.memory.len as u64);
             body.write()
         }
         request::VALE_ATTACH => {
@@ -117,7 +129,7 @@ fn control(file: &File, argument: u64) -> Answer {
             let (slots, rings) = vale::create(&name, body.u32(0).max(body.u32(4)), body.u16(8).max(body.u16(10)))?;
             [0, 4].into_iter().for_each(|at| body.set_u32(at, slots));
             [8, 10].into_iter().for_each(|at| body.set_u16(at, rings));
-            body.set_u16(12, mem_id());
+            body.set_u16(12, state()?.area.id);
             body.write()
         }
         request::VALE_DELIF => vale::destroy(&name),
@@ -138,7 +150,7 @@ fn sizes<const N: usize>(body: &mut Struct<N>, at: usize, port: &Port) {
     body.set_u32(at, port.slots[0]);
     body.set_u32(at + 4, port.slots[1]);
     port.counts().into_iter().enumerate().for_each(|(i, rings)| body.set_u16(at + 8 + 2 * i, rings));
-    body.set_u16(at + 16, mem_id());
+    body.set_u16(at + 16, port.area.id);
 }
 
 /// POOLS_INFO_GET: the memory of a port. Interfaces and rings are made of pages of one area, which is told for both.
@@ -148,12 +160,13 @@ fn pools(name: &str, body: u64) -> Result<(), c_int> {
     if name.is_empty() {
         return Err(libc::ENXIO);
     }
-    Port::open(name)?;
-    body.set_u64(0, MEMORY as u64);
-    body.set_u16(8, mem_id());
-    let pages = [(RINGS / PAGE) as u64, PAGE as u64];
+    let area = Port::open(name)?.area.clone();
+    body.set_u64(0, area.memory.len as u64);
+    body.set_u16(8, area.id);
+    let (rings, bufs) = (area.memory.rings, area.memory.bufs);
+    let pages = [(rings / PAGE) as u64, PAGE as u64];
     for (at, offset, [total, size]) in
-        [(16, 0, pages), (32, 0, pages), (48, RINGS as u64, [BUFS.into(), BUF_BYTES.into()])]
+        [(16, 0, pages), (32, 0, pages), (48, rings as u64, [bufs.into(), BUF_BYTES.into()])]
     {
         body.set_u64(at, offset);
         body.set_u32(at + 8, u32::try_from(total).unwrap_or(0));

@@ -129,7 +129,7 @@ pub(crate) const RINGS: usize = RINGS_BYTES as usize;
 const RINGS_BYTES: u32 = 32 << 20;
 /// Bytes of the whole memory, which is sparse: what nobody has touched takes none.
 pub(crate) const MEMORY: usize = MEMORY_BYTES as usize;
-pub(crate) const MEMORY_BYTES: u32 = RINGS_BYTES + BUFS * BUF_BYTES;
+const MEMORY_BYTES: u32 = RINGS_BYTES + BUFS * BUF_BYTES;
 /// Number of the only memory of a process that so many forks lie before: 1, and in a child unlike any of its parents', whose mapping a
 /// program may keep. 0 stands for any memory.
 pub(crate) fn memory_number(forks: u32) -> u16 {

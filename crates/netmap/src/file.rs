@@ -1,14 +1,15 @@
 //! An open file of `/dev/netmap`: nothing at first, then registered on rings of a port.
 
 use crate::facts::{BUF, register};
-use crate::port::{Port, Side, State, state};
+use crate::name;
+use crate::port::{Port, Side};
 use crate::sleep::add_sleep;
-use crate::sys::process::lock;
+use crate::sys::process::{Blocked, lock};
 use crate::sys::real;
+use linerate_port::{Link, Sleeper};
 use linerate_ring::layout::{RING_OFS_OFFSET, if_bytes};
 use std::ffi::c_int;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -73,14 +74,15 @@ impl File {
             return Err(libc::EBUSY);
         }
         let bound = place.insert(Arc::new(make()?));
-        self.memory.store(bound.state.memory.file().as_raw_fd(), Relaxed);
+        self.memory.store(bound.port.area.memory.file(), Relaxed);
         Ok(bound.clone())
     }
 
     /// Ends it. The port closes when no other file and no thread that is amid a call has it.
     pub(crate) fn end(&self) {
-        let bound = lock(&self.bound).take();
-        drop(bound);
+        // Of a handler that asked, too, while this thread drains, the wait would have no end.
+        let _blocked = Blocked::all();
+        drop(lock(&self.bound).take());
     }
 }
 
@@ -95,7 +97,6 @@ pub(crate) struct Bound {
     pub(crate) interface: usize,
     /// Extra buffers that the program got.
     pub(crate) extra: u32,
-    state: &'static State,
 }
 
 /// Offset of the first extra buffer's number in `struct netmap_if`.
@@ -123,25 +124,27 @@ impl Asleep {
 }
 
 fn end_sleep(side: &mut impl Side) {
-    let (sleeper, asleep) = side.sleeper();
+    let (sleepers, asleep) = side.sleepers();
     *asleep -= 1;
     // Of several threads the last one: the others' bells would be taken from under them.
     if *asleep == 0 {
-        sleeper.wake_up();
+        sleepers.into_iter().for_each(Sleeper::wake_up);
     }
 }
 
 /// Prepares to sleep on a queue: adds its descriptor and time; false if there is work after all.
 fn sleep_on(side: &mut impl Side, set: &mut Vec<libc::pollfd>, until: &mut Option<Instant>) -> bool {
-    let (sleeper, asleep) = side.sleeper();
+    let (sleepers, asleep) = side.sleepers();
     *asleep += 1;
     let shared = *asleep > 1;
-    let Some(sleep) = sleeper.fall_asleep() else { return false };
-    add_sleep(&sleep, set, until);
-    if shared && sleep.on.is_some() {
-        *until = [*until, Some(Instant::now() + SHARED)].into_iter().flatten().min();
-    }
-    true
+    sleepers.into_iter().all(|sleeper| {
+        let Some(sleep) = sleeper.fall_asleep() else { return false };
+        add_sleep(&sleep, set, until);
+        if shared && sleep.on.is_some() {
+            *until = [*until, Some(Instant::now() + SHARED)].into_iter().flatten().min();
+        }
+        true
+    })
 }
 
 /// All transmit rings of the process.
@@ -181,6 +184,7 @@ pub(crate) fn carry_on(
 /// kernel has such frames, and the program may end. Nothing is waited for while nobody is at the far end, nor for a ring that a
 /// thread is amid a sync of, which a signal handler may have interrupted to end the program.
 pub(crate) fn drain(rings: &[(Arc<Port>, usize)]) {
+    let blocked = Blocked::all();
     for (port, ring) in rings {
         let _ = port.tx[*ring].try_lock().map(|mut tx| tx.sync());
     }
@@ -192,7 +196,7 @@ pub(crate) fn drain(rings: &[(Arc<Port>, usize)]) {
         if sleeps && !asleep.is_empty() {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             // A signal ends the sleep; how long is waited is told by the clock.
-            let _ = real::ppoll(&mut set, left, None);
+            let _ = real::ppoll(&mut set, left, Some(&blocked.0));
         }
         let done = asleep.is_empty();
         asleep.into_iter().for_each(Asleep::end);
@@ -211,7 +215,6 @@ impl Bound {
         extra: u32,
         name: &str,
     ) -> Result<Self, c_int> {
-        let state = state()?;
         let exclusive = flags & register::EXCLUSIVE != 0;
         {
             let mut users = lock(&port.users);
@@ -225,8 +228,9 @@ impl Bound {
             }
         }
         // From here on it is dropped like any other.
-        let mut bound = Self { port, tx, rx, flags, interface: 0, extra: 0, state };
-        let mut pool = lock(&state.pool);
+        let mut bound = Self { port, tx, rx, flags, interface: 0, extra: 0 };
+        let area = bound.port.area.clone();
+        let mut pool = lock(&area.pool);
         bound.interface = pool.bytes(bound.bytes()).ok_or(libc::ENOMEM)?;
         let buffers = pool.buffers(extra).unwrap_or_default();
         drop(pool);
@@ -242,7 +246,7 @@ impl Bound {
 
     /// Writes the interface. Extra buffers are a list: each begins with the number of the next, 0 behind the last.
     fn write(&self, name: &str, buffers: &[u32]) {
-        let (memory, at) = (&self.state.memory, self.interface);
+        let (memory, at) = (&self.port.area.memory, self.interface);
         let mut letters = [0; 16];
         letters.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
         for (i, part) in letters.chunks_exact(4).enumerate() {
@@ -285,7 +289,19 @@ impl Bound {
         if wants_rx != 0 && (ready(1) || self.port.rx[self.rx.clone()].iter().any(|rx| lock(rx).ring.ready())) {
             got |= wants_rx;
         }
-        if sound { got } else { got | libc::POLLERR }
+        // What has arrived is told first.
+        let over = got & (libc::POLLIN | libc::POLLRDNORM) == 0 && self.has_ended();
+        if sound && !over { got } else { got | libc::POLLERR }
+    }
+
+    /// True if nothing will pass any more: the interface has gone, or the switch has ended.
+    fn has_ended(&self) -> bool {
+        let switch = name::of_switch(&self.port.name).is_some();
+        self.port.rx.iter().any(|rx| {
+            let queue = &lock(rx).queue;
+            // A port of a switch that was up once (generation 1, twice and up) has lost its switch.
+            queue.link() == Link::Gone || switch && queue.link() == Link::Down && queue.link_generation() > 1
+        })
     }
 
     /// Prepares to sleep until these events may have come; false if there is work after all. Whatever fell asleep is in
@@ -329,9 +345,9 @@ impl Drop for Bound {
         if self.interface == 0 {
             return;
         }
-        let memory = &self.state.memory;
+        let memory = &self.port.area.memory;
         let mut next = memory.word(self.interface + BUFS_HEAD).load(Relaxed);
-        let mut pool = lock(&self.state.pool);
+        let mut pool = lock(&self.port.area.pool);
         // The list is the program's, and may lead anywhere.
         for _ in 0..self.extra {
             let mut bytes = [0; 4];

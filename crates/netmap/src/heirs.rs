@@ -3,7 +3,7 @@
 //! in memory that both map. When the process ends while children are left, one of its kind stays in its place until they have gone.
 
 use crate::file::{self, File};
-use crate::parents::{Call, WORDS, what};
+use crate::parents::{Answer, Call, bytes, what, words};
 use crate::sys::process::{self, PerProcess, lock, quietly};
 use crate::sys::{real, user};
 use crate::table::{self, Held};
@@ -171,10 +171,10 @@ impl Turn {
     fn succeed(&mut self) {
         let ports = port::ports();
         let tx: Vec<_> = ports.iter().flat_map(|port| &port.tx).map(lock).collect();
+        let pools: Vec<_> = port::known_state().map(|state| lock(&state.area.pool)).into_iter().collect();
         let rx: Vec<_> = ports.iter().flat_map(|port| &port.rx).map(lock).collect();
-        let pool = port::known_state().map(|state| lock(&state.pool));
         let here = process::split();
-        drop((pool, tx, rx));
+        drop((pools, tx, rx));
         drop(ports);
         if here {
             self.succeeds = true;
@@ -187,41 +187,48 @@ impl Heir {
     /// Answers what the child asks for; false when it has ended.
     fn serve(&mut self, new: &mut Vec<Self>) -> bool {
         loop {
-            let (bytes, fds) = match receive(&self.way, 4 * WORDS) {
-                Ok((bytes, fds)) if !bytes.is_empty() => (bytes, fds),
+            let (message, fds) = match receive(&self.way, size_of::<Call>()) {
+                Ok(message) => message,
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,
-                _ => return false,
+                Err(_) => return false,
             };
-            let Some(call) = Call::of(&bytes) else { return false };
-            let answer = user::of(call.process, || self.carry_out(&call, fds.into_iter().next(), new));
-            let [number, answer] =
-                [call.number, answer.unwrap_or_else(|errno| -errno).cast_unsigned()].map(u32::to_ne_bytes);
-            // A child that has gone is told of by the next receive.
-            let _ = send(&self.way, &[number, answer].concat(), &[]);
+            let Some(call @ [_, _, _, process, _, number]) = words(&message) else { return false };
+            let done = user::of(process, || self.carry_out(call, fds.into_iter().next(), new));
+            let answer: Answer = [number, done.unwrap_or_else(|errno| -errno).cast_unsigned()];
+            // A child that has gone is told of by the next receive, and one that holds nothing has no more to ask.
+            let _ = send(&self.way, &bytes(&answer), &[]);
+            if self.held.is_empty() {
+                return false;
+            }
         }
     }
 
-    fn carry_out(&mut self, call: &Call, with: Option<Foreign>, new: &mut Vec<Self>) -> Result<i32, c_int> {
-        if call.what == what::FORK {
+    fn carry_out(
+        &mut self,
+        [what, file, events, _, thread, _]: Call,
+        with: Option<Foreign>,
+        new: &mut Vec<Self>,
+    ) -> Result<i32, c_int> {
+        if what == what::FORK {
             let way = UnixStream::from(with.ok_or(libc::EINVAL)?.trusted());
             new.push(Self::new(way, self.held.clone()).ok_or(libc::EMFILE)?);
             return Ok(0);
         }
-        if call.what != what::SLEEP {
-            self.asleep.retain(|one| one.thread != call.thread);
+        if what != what::SLEEP {
+            self.asleep.retain(|one| one.thread != thread);
         }
-        let at = self.held.iter().position(|held| held.file().number() == call.file).ok_or(libc::ENXIO)?;
-        let (file, events) = (self.held[at].file(), i16::try_from(call.events).unwrap_or(0));
-        match call.what {
-            what::TXSYNC | what::RXSYNC => control::sync(file, call.what == what::TXSYNC).map(|()| 0),
+        let at = self.held.iter().position(|held| held.file().number() == file).ok_or(libc::ENXIO)?;
+        let (file, events) = (self.held[at].file(), i16::try_from(events).unwrap_or(0));
+        match what {
+            what::TXSYNC | what::RXSYNC => control::sync(file, what == what::TXSYNC).map(|()| 0),
             what::READY => Ok(file.bound().map_or(libc::POLLERR, |bound| bound.ready(events)).into()),
             what::SLEEP => {
                 let bell = with.ok_or(libc::EINVAL)?.trusted();
-                self.asleep.push(Waiting { thread: call.thread, file, events, bell });
+                self.asleep.push(Waiting { thread, file, events, bell });
                 Ok(0)
             }
             what::CLOSE => {
-                self.asleep.retain(|one| one.file.number() != call.file);
+                self.asleep.retain(|one| one.file.number() != file.number());
                 self.held.swap_remove(at);
                 Ok(0)
             }

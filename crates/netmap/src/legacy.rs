@@ -1,9 +1,9 @@
 //! NIOCREGIF and NIOCGINFO: the older requests, in one structure of 60 bytes, carried out as those of NIOCCTRL.
 
-use crate::facts::{ALL_NIC, API, MEMORY_BYTES, NIC_SW, ONE_NIC, PIPE_MASTER, PIPE_SLAVE, SW, old, register, short};
+use crate::facts::{ALL_NIC, API, NIC_SW, ONE_NIC, PIPE_MASTER, PIPE_SLAVE, SW, old, register, short};
 use crate::file::File;
-use crate::port::Port;
-use crate::register::{Wanted, mem_id, refuse_memory};
+use crate::port::{Port, state};
+use crate::register::{Wanted, refuse_memory};
 use crate::request::{Answer, Struct, unserved};
 use crate::sys::say::say;
 use crate::vale;
@@ -28,13 +28,13 @@ pub(crate) fn call(file: &File, registers: bool, argument: u64) -> Answer {
         return command(registers, &mut request, &name);
     }
     let port = if registers { registered(file, &mut request, name)? } else { known(&name, request.u16(46))? };
-    request.set_u32(24, MEMORY_BYTES);
+    request.set_u32(24, u32::try_from(port.area.memory.len).unwrap_or(u32::MAX));
     request.set_u32(28, port.slots[0]);
     request.set_u32(32, port.slots[1]);
     let [tx, rx, ..] = port.counts();
     request.set_u16(36, tx);
     request.set_u16(38, rx);
-    request.set_u16(46, mem_id());
+    request.set_u16(46, port.area.id);
     request.write()
 }
 
@@ -61,7 +61,7 @@ fn command(registers: bool, request: &mut Struct<60>, name: &str) -> Answer {
             let (slots, rings) = vale::create(name, slots, rings)?;
             [28, 32].into_iter().for_each(|at| request.set_u32(at, slots));
             [36, 38].into_iter().for_each(|at| request.set_u16(at, rings));
-            request.set_u16(46, mem_id());
+            request.set_u16(46, state()?.area.id);
         }
         old::DELIF if registers => vale::destroy(name)?,
         old::POLLING_ON | old::POLLING_OFF if registers => {
@@ -111,6 +111,7 @@ fn registered(file: &File, request: &mut Struct<60>, mut name: String) -> Result
         memory: request.u16(46),
         slots: [request.u32(28), request.u32(32)],
         rings: [request.u16(36), request.u16(38)],
+        host: [0; 2],
     };
     let bound = file.bind(|| wanted.bind())?;
     request.set_u32(20, u32::try_from(bound.interface).unwrap_or(0));

@@ -18,6 +18,7 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("the entry points are those of 64-bit Linux");
 
+mod area;
 mod control;
 #[cfg(not(test))]
 mod entry;

@@ -26,33 +26,19 @@ pub(crate) mod what {
     pub(crate) const FORK: u32 = 6;
 }
 
-/// A call that is handed over.
-#[derive(Default)]
-pub(crate) struct Call {
-    pub(crate) what: u32,
-    pub(crate) file: u32,
-    pub(crate) events: u32,
-    pub(crate) process: u32,
-    pub(crate) thread: u32,
-    /// The answer has it, too.
-    pub(crate) number: u32,
+/// Words of a call: what, number of the file, events, process, thread, and its number, which the answer has, too.
+pub(crate) type Call = [u32; 6];
+/// Words of an answer: its call's number, and what is returned, or errno below 0.
+pub(crate) type Answer = [u32; 2];
+
+pub(crate) fn bytes(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
-/// Words of four bytes of a call, and of an answer: its number, and what is returned, or errno below 0.
-pub(crate) const WORDS: usize = 6;
-const ANSWER: usize = 8;
-
-impl Call {
-    fn bytes(&self) -> Vec<u8> {
-        let words = [self.what, self.file, self.events, self.process, self.thread, self.number];
-        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
-    }
-
-    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
-        let mut words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
-        let mut next = || words.next();
-        Some(Self { what: next()?, file: next()?, events: next()?, process: next()?, thread: next()?, number: next()? })
-    }
+/// Words of a message; None if it is of another length.
+pub(crate) fn words<const N: usize>(bytes: &[u8]) -> Option<[u32; N]> {
+    let words = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
+    words.collect::<Vec<_>>().try_into().ok()
 }
 
 /// Forks of forks that are served.
@@ -75,8 +61,7 @@ pub(crate) fn passed_on(depth: usize) -> Option<c_int> {
         return None;
     }
     let (ours, theirs) = UnixStream::pair().ok()?;
-    let call = Call { what: what::FORK, ..Call::default() };
-    ask(depth, call, Some(ours.as_fd())).ok()?;
+    ask(depth, [what::FORK, 0, 0], Some(ours.as_fd())).ok()?;
     Some(OwnedFd::from(theirs).into_raw_fd())
 }
 
@@ -92,11 +77,10 @@ pub(crate) fn take(ways: [c_int; DEPTH]) {
 
 /// Hands a call over; what is returned, or errno.
 pub(crate) fn call(file: &File, what: u32, events: i16, with: Option<BorrowedFd<'_>>) -> Result<i32, c_int> {
-    let events = u32::from(events.cast_unsigned());
-    ask(file.depth(), Call { what, file: file.number(), events, ..Call::default() }, with)
+    ask(file.depth(), [what, file.number(), events.cast_unsigned().into()], with)
 }
 
-fn ask(depth: usize, call: Call, with: Option<BorrowedFd<'_>>) -> Result<i32, c_int> {
+fn ask(depth: usize, [what, file, events]: [u32; 3], with: Option<BorrowedFd<'_>>) -> Result<i32, c_int> {
     let way = WAYS.get(depth).map_or(0, |way| way.load(Relaxed)) - 1;
     if way < 0 {
         UNKNOWN.say(format_args!(
@@ -104,21 +88,26 @@ fn ask(depth: usize, call: Call, with: Option<BorrowedFd<'_>>) -> Result<i32, c_
         ));
         return Err(libc::EOPNOTSUPP);
     }
-    // A handler that asked, too, would wait for the thread that it interrupted.
+    // For those that are asked by fork or close; see `entry`.
     let _blocked = Blocked::all();
     let mut last = lock(&LAST.get(|| Ok::<_, c_int>(Default::default()))?[depth]);
     *last = last.wrapping_add(1);
-    let call = Call { process: std::process::id(), thread: real::thread(), number: *last, ..call };
+    let call: Call = [what, file, events, std::process::id(), real::thread(), *last];
     let (way, gone) = (real::borrowed(way), || {
+        // A child of a child that holds nothing misses nothing.
+        if what == what::FORK {
+            return libc::ENXIO;
+        }
         GONE.say(format_args!("the process that opened a descriptor has ended, and its rings with it (ENXIO)"));
         libc::ENXIO
     });
     let with: Vec<_> = with.into_iter().collect();
-    send(&way, &call.bytes(), &with).map_err(|_| gone())?;
+    send(&way, &bytes(&call), &with).map_err(|_| gone())?;
     let end = Instant::now() + PATIENCE;
     loop {
-        let answer = match receive(&way, ANSWER) {
-            Ok((bytes, _)) if bytes.len() == ANSWER => bytes,
+        let got = receive(&way, size_of::<Answer>());
+        let [number, value]: Answer = match &got {
+            Ok((bytes, _)) => words(bytes).ok_or_else(gone)?,
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
                 let left = end.saturating_duration_since(Instant::now());
                 if left.is_zero() {
@@ -129,12 +118,11 @@ fn ask(depth: usize, call: Call, with: Option<BorrowedFd<'_>>) -> Result<i32, c_
                 let _ = real::ppoll(&mut [entry(&way)], Some(left), None);
                 continue;
             }
-            _ => return Err(gone()),
+            Err(_) => return Err(gone()),
         };
-        let word = |at: usize| u32::from_ne_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
         // An older answer is one to a call that was given up.
-        if word(0) == *last {
-            let value = word(4).cast_signed();
+        if number == *last {
+            let value = value.cast_signed();
             return if value < 0 { Err(-value) } else { Ok(value) };
         }
     }

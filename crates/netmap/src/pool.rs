@@ -2,9 +2,9 @@
 //! between slots; what a ring's slots name when it ends is given back, and what was lost on the way comes back when nothing
 //! is in use any more.
 
-use crate::facts::{BUFS, PAGE, RINGS};
-
 pub(crate) struct Pool {
+    /// Bytes of a piece, which interfaces and rings are made of.
+    unit: usize,
     pages: Used,
     buffers: Used,
     /// Pieces of pages that are out.
@@ -58,24 +58,25 @@ impl Used {
 }
 
 impl Pool {
-    pub(crate) fn new() -> Self {
-        Self { pages: Used::new(RINGS / PAGE, 1), buffers: Used::new(BUFS as usize, 2), out: 0 }
+    /// So many bytes of interfaces and rings in pieces of `unit`, and so many buffers.
+    pub(crate) fn new(rings: usize, unit: usize, bufs: u32) -> Self {
+        Self { unit, pages: Used::new(rings / unit, 1), buffers: Used::new(bufs as usize, 2), out: 0 }
     }
 
-    /// Offset of so many bytes, at the start of a page.
+    /// Offset of so many bytes, at the start of a piece.
     pub(crate) fn bytes(&mut self, bytes: usize) -> Option<usize> {
-        let at = self.pages.row(bytes.div_ceil(PAGE).max(1))?;
+        let at = self.pages.row(bytes.div_ceil(self.unit).max(1))?;
         self.out += 1;
-        Some(at * PAGE)
+        Some(at * self.unit)
     }
 
     /// Gives back what [`Pool::bytes`] gave.
     pub(crate) fn give_bytes(&mut self, at: usize, bytes: usize) {
-        let first = at / PAGE;
-        (first..first + bytes.div_ceil(PAGE).max(1)).for_each(|page| self.pages.give(page));
+        let first = at / self.unit;
+        (first..first + bytes.div_ceil(self.unit).max(1)).for_each(|page| self.pages.give(page));
         self.out -= 1;
         if self.out == 0 {
-            self.buffers = Used::new(BUFS as usize, 2);
+            self.buffers = Used::new(self.buffers.bits.len(), 2);
         }
     }
 
@@ -98,10 +99,11 @@ impl Pool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::{BUFS, PAGE, RINGS};
 
     #[test]
     fn what_is_given_back_is_given_again_and_lost_buffers_return_with_the_last_piece() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::new(RINGS, PAGE, BUFS);
         let (a, b) = (pool.bytes(5000).unwrap(), pool.bytes(1).unwrap());
         assert_eq!((a, b), (PAGE, 3 * PAGE));
         let all = pool.buffers(BUFS - 2).unwrap();

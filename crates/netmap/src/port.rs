@@ -1,14 +1,13 @@
 //! A port of linerate's with netmap's rings, shared by all open files of the process that are registered on its name.
 
-use crate::facts::{BUFS, MEMORY, RINGS, short};
+use crate::area::Area;
+use crate::facts::{MEMORY, memory_number, short};
 use crate::monitor::{self, Place};
 use crate::name;
-use crate::pool::Pool;
 use crate::ring::{Broken, Ring};
 use crate::rx::Rx;
 use crate::switches::Switches;
-use crate::sys::memory::Memory;
-use crate::sys::process::{PerProcess, lock, quietly};
+use crate::sys::process::{PerProcess, generation, lock, quietly};
 use crate::sys::say::{Once, say};
 use crate::tx::Tx;
 use linerate_port::{Cause, Link, OpenError, Sleeper};
@@ -21,8 +20,9 @@ use std::sync::{Arc, Mutex, TryLockError, Weak};
 
 /// All that the library has in this process.
 pub(crate) struct State {
-    pub(crate) memory: Memory,
-    pub(crate) pool: Mutex<Pool>,
+    pub(crate) area: Arc<Area>,
+    /// What programs brought.
+    areas: Mutex<Vec<Weak<Area>>>,
     ports: Mutex<HashMap<String, Weak<Port>>>,
     pub(crate) switches: Mutex<Switches>,
 }
@@ -31,6 +31,19 @@ impl State {
     /// The port of a name, if a file of this process is registered on it.
     pub(crate) fn known(&self, name: &str) -> Option<Arc<Port>> {
         lock(&self.ports).get(name).and_then(Weak::upgrade)
+    }
+
+    /// The memory of this number, 0 being the process's own; EINVAL if there is none.
+    pub(crate) fn area(&self, id: u16) -> Result<Arc<Area>, c_int> {
+        let brought = lock(&self.areas).iter().filter_map(Weak::upgrade).collect::<Vec<_>>();
+        [self.area.clone()].into_iter().chain(brought).find(|area| area.id == id || id == 0).ok_or(libc::EINVAL)
+    }
+
+    /// Keeps what a program brought, by its number, as long as a port has it.
+    pub(crate) fn keep(&self, area: &Arc<Area>) {
+        let mut areas = lock(&self.areas);
+        areas.retain(|area| area.strong_count() > 0);
+        areas.push(Arc::downgrade(area));
     }
 
     pub(crate) fn is_open(&self, name: &str) -> bool {
@@ -42,10 +55,8 @@ static STATE: PerProcess<State> = PerProcess::new();
 
 /// This process's state, made when it is first wanted.
 pub(crate) fn state() -> Result<&'static State, c_int> {
-    STATE.get(|| match Memory::new() {
-        Ok(memory) => {
-            Ok(State { memory, pool: Mutex::new(Pool::new()), ports: Mutex::default(), switches: Mutex::default() })
-        }
+    STATE.get(|| match Area::new(memory_number(generation())) {
+        Ok(area) => Ok(State { area, areas: Mutex::default(), ports: Mutex::default(), switches: Mutex::default() }),
         Err(e) => {
             say(format_args!("{} MiB of sparse memory cannot be had: {e}", MEMORY >> 20));
             Err(e.raw_os_error().unwrap_or(libc::ENOMEM))
@@ -72,7 +83,7 @@ pub(crate) struct Users {
 }
 
 pub(crate) struct Port {
-    name: String,
+    pub(crate) name: String,
     /// The interface's rings, and the host's behind them.
     pub(crate) tx: Vec<Mutex<Tx>>,
     pub(crate) rx: Vec<Mutex<Rx>>,
@@ -87,9 +98,16 @@ pub(crate) struct Port {
     pub(crate) users: Mutex<[Vec<Users>; 2]>,
     /// Places for copies, of a monitor.
     places: Vec<Place>,
-    state: &'static State,
+    pub(crate) area: Arc<Area>,
     /// Owners of the queues, which are above, and go first.
     devices: Vec<Device>,
+}
+
+/// Slots of each ring of a switch's port, transmit and receive, and rings of the host's, as a program wants them; 0 is as it is.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sizes {
+    pub(crate) slots: [u32; 2],
+    pub(crate) host: [u16; 2],
 }
 
 /// A port of linerate's, some of whose rings these are.
@@ -106,39 +124,59 @@ static BROKEN: Once = Once::new();
 impl Port {
     /// The port of a name, opened if nobody has it open. The error is errno, and a line has said why.
     pub(crate) fn open(name: &str) -> Result<Arc<Self>, c_int> {
+        Self::open_in(name, None, Sizes::default())
+    }
+
+    /// In this memory, if one is given; EINVAL if it is open in another. What is wanted counts for the first who opens it.
+    pub(crate) fn open_in(name: &str, area: Option<Arc<Area>>, mut wanted: Sizes) -> Result<Arc<Self>, c_int> {
         let state = state()?;
         let mut ports = lock(&state.ports);
         if let Some(port) = ports.get(name).and_then(Weak::upgrade) {
-            return Ok(port);
+            return if area.is_none_or(|area| Arc::ptr_eq(&area, &port.area)) { Ok(port) } else { Err(libc::EINVAL) };
+        }
+        let area = area.unwrap_or_else(|| state.area.clone());
+        if name::of_switch(name).is_none() {
+            wanted.slots = [0; 2];
         }
         let table = name::table();
         let means =
             lock(&state.switches).persistent(name)?.map_or_else(|| name::ports(name, &table), |port| vec![port]);
         let mut all = vec![opened(name, &means, Some(state))?];
         if let Some(host) = name::host(name, &table) {
-            all.push(opened(&format!("{name}^"), &[host], Some(state))?);
+            let most = wanted.host[0].max(wanted.host[1]);
+            let queues = if most == 0 || host.contains("queues=") { String::new() } else { format!(",queues={most}") };
+            all.push(opened(&format!("{name}^"), &[host + &queues], Some(state))?);
         }
-        let port = Arc::new(Self::new(name, all, state)?);
+        let port = Arc::new(Self::new(name, all, area, wanted)?);
         ports.retain(|_, port| port.strong_count() > 0);
         ports.insert(name.into(), Arc::downgrade(&port));
         Ok(port)
     }
 
     /// A port over an interface, and the one that stands for the host, if there is one.
-    fn new(name: &str, all: Vec<linerate_port::Port>, state: &'static State) -> Result<Self, c_int> {
-        let mut port = Self::without_rings(name, state);
+    fn new(name: &str, all: Vec<linerate_port::Port>, area: Arc<Area>, wanted: Sizes) -> Result<Self, c_int> {
+        let mut port = Self::without_rings(name, area);
         for (nth, mut device) in all.into_iter().enumerate() {
             let (slots, n) = (device.info().slots, [device.info().tx_queues, device.info().rx_queues]);
-            let [tx, rx] = rings(name, state, [slots; 2], n, [port.tx.len(), port.rx.len()])?;
+            let slots = wanted.slots.map(|wanted| if wanted == 0 { slots } else { wanted.clamp(2, 4096) });
+            let n = [0, 1].map(|dir| match usize::from(wanted.host[dir]) {
+                most if most > 0 && nth > 0 => n[dir].min(most),
+                _ => n[dir],
+            });
+            let [tx, rx] = rings(name, &port.area, slots, n, [port.tx.len(), port.rx.len()])?;
             let begins = (port.tx.len(), port.rx.len());
             port.at[0].extend(tx.iter().map(Ring::at));
             port.at[1].extend(rx.iter().map(Ring::at));
             let tx = tx.into_iter().enumerate();
             port.tx.extend(tx.filter_map(|(q, ring)| Some(Mutex::new(Tx::new(device.take_tx(q)?, ring)))));
-            let rx = rx.into_iter().enumerate();
-            port.rx.extend(rx.filter_map(|(q, ring)| Some(Mutex::new(Rx::new(device.take_rx(q)?, ring)))));
+            for (q, ring) in rx.into_iter().enumerate() {
+                // Where there are fewer rings, each has several queues.
+                let mut own = (q..device.info().rx_queues).step_by(n[1]).map_while(|q| device.take_rx(q));
+                let first = own.next().map(|first| Rx::new(first, own.collect(), ring));
+                port.rx.extend(first.map(Mutex::new));
+            }
             if nth == 0 {
-                (port.nics, port.slots) = (n, [slots; 2]);
+                (port.nics, port.slots) = (n, slots);
             }
             let (tx, rx) = (begins.0..port.tx.len(), begins.1..port.rx.len());
             port.devices.push(Device { tx, rx, link: AtomicU32::new(0), port: Mutex::new(device) });
@@ -147,7 +185,7 @@ impl Port {
         Ok(port)
     }
 
-    fn without_rings(name: &str, state: &'static State) -> Self {
+    fn without_rings(name: &str, area: Arc<Area>) -> Self {
         Self {
             name: name.into(),
             tx: Vec::new(),
@@ -158,7 +196,7 @@ impl Port {
             slots: [0; 2],
             users: Mutex::default(),
             places: Vec::new(),
-            state,
+            area,
             devices: Vec::new(),
         }
     }
@@ -172,7 +210,7 @@ impl Port {
     ) -> Result<Arc<Self>, c_int> {
         let opened = quietly(|| monitor::open(watched.tx.len().max(watched.rx.len()), slots));
         let (left, places, right) = opened.map_err(|error| refused(name, &error))?;
-        let mut port = Self::new(name, vec![right], state()?)?;
+        let mut port = Self::new(name, vec![right], watched.area.clone(), Sizes::default())?;
         tx.for_each(|ring| lock(&watched.tx[ring]).taps.add(&places[ring]));
         rx.for_each(|ring| lock(&watched.rx[ring]).taps.add(&places[ring]));
         port.places = places;
@@ -191,16 +229,15 @@ impl Port {
     }
 
     /// A port of no interface, with rings that lead nowhere: for its buffers, and for what else the program uses it.
-    pub(crate) fn null(name: &str, slots: [u32; 2], n: [u16; 2]) -> Result<Arc<Self>, c_int> {
+    pub(crate) fn null(name: &str, area: Arc<Area>, slots: [u32; 2], n: [u16; 2]) -> Result<Arc<Self>, c_int> {
         // A ring of one slot has no room.
         if (0..2).any(|dir| n[dir] > 0 && slots[dir] < 2) {
             return Err(libc::EINVAL);
         }
-        let state = state()?;
-        let idle = rings(name, state, slots, n.map(usize::from), [0; 2])?;
+        let idle = rings(name, &area, slots, n.map(usize::from), [0; 2])?;
         let at = [0, 1].map(|dir: usize| idle[dir].iter().map(Ring::at).collect());
         let nics = n.map(usize::from);
-        let mut port = Self::without_rings(name, state);
+        let mut port = Self::without_rings(name, area);
         (port.idle, port.at, port.nics, port.slots) = (idle, at, nics, slots);
         Ok(Arc::new(port))
     }
@@ -275,21 +312,22 @@ impl Port {
 /// Rings with their buffers, so many each way, the first of which has number `first`; ENOMEM, and a line, without room for them.
 fn rings(
     name: &str,
-    state: &'static State,
+    area: &Arc<Area>,
     slots: [u32; 2],
     n: [usize; 2],
     first: [usize; 2],
 ) -> Result<[Vec<Ring>; 2], c_int> {
-    let (mut pool, mut rings) = (lock(&state.pool), [Vec::new(), Vec::new()]);
+    let (mut pool, mut rings) = (lock(&area.pool), [Vec::new(), Vec::new()]);
     for dir in 0..2 {
         for id in first[dir]..first[dir] + n[dir] {
-            let Some(ring) = Ring::new(&state.memory, &mut pool, short(id), short(dir), slots[dir]) else {
+            let Some(ring) = Ring::new(area, &mut pool, short(id), short(dir), slots[dir]) else {
                 rings.iter().flatten().for_each(|ring: &Ring| ring.give_back(&mut pool));
                 say(format_args!(
-                    "{name}: no room for {} rings of {} slots among {BUFS} buffers and {} MiB; use smaller rings (slots=)",
+                    "{name}: no room for {} rings of {} slots among {} buffers and {} KiB; use smaller rings (slots=)",
                     n[0] + n[1],
                     slots[dir],
-                    RINGS >> 20
+                    area.memory.bufs,
+                    area.memory.rings >> 10
                 ));
                 return Err(libc::ENOMEM);
             };
@@ -301,27 +339,28 @@ fn rings(
 
 impl Drop for Port {
     fn drop(&mut self) {
-        let mut pool = lock(&self.state.pool);
+        let mut pool = lock(&self.area.pool);
         self.tx.iter().for_each(|tx| lock(tx).ring.give_back(&mut pool));
         self.rx.iter().for_each(|rx| lock(rx).ring.give_back(&mut pool));
         self.idle.iter().flatten().for_each(|ring| ring.give_back(&mut pool));
     }
 }
 
-/// A queue that a thread can sleep on, and the number of threads that do.
+/// Queues of a ring, which a thread can sleep on, and the number of threads that do.
 pub(crate) trait Side {
-    fn sleeper(&mut self) -> (&mut dyn Sleeper, &mut u32);
+    fn sleepers(&mut self) -> (Vec<&mut dyn Sleeper>, &mut u32);
 }
 
 impl Side for Tx {
-    fn sleeper(&mut self) -> (&mut dyn Sleeper, &mut u32) {
-        (&mut self.queue, &mut self.asleep)
+    fn sleepers(&mut self) -> (Vec<&mut dyn Sleeper>, &mut u32) {
+        (vec![&mut self.queue], &mut self.asleep)
     }
 }
 
 impl Side for Rx {
-    fn sleeper(&mut self) -> (&mut dyn Sleeper, &mut u32) {
-        (&mut self.queue, &mut self.asleep)
+    fn sleepers(&mut self) -> (Vec<&mut dyn Sleeper>, &mut u32) {
+        let queues = std::iter::once(&mut self.queue).chain(&mut self.more);
+        (queues.map(|queue| queue as &mut dyn Sleeper).collect(), &mut self.asleep)
     }
 }
 

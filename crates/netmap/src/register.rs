@@ -1,25 +1,21 @@
 //! REGISTER: rings of a port for an open file, by the mode and the flags of the request.
 
-use crate::facts::{ALL_NIC, MODES, NIC_SW, NULL, ONE_NIC, ONE_SW, SW, memory_number, register};
+use crate::area::Area;
+use crate::facts::{ALL_NIC, MODES, NIC_SW, NULL, ONE_NIC, ONE_SW, SW, register};
 use crate::file::Bound;
-use crate::port::{Port, state};
+use crate::port::{Port, Sizes, state};
 use crate::request::Struct;
-use crate::sys::process::generation;
 use crate::sys::say::{Once, say};
 use std::ffi::c_int;
 use std::ops::Range;
+use std::sync::Arc;
 
 static NOT_OPEN: Once = Once::new();
 static NO_HOST: Once = Once::new();
 
-/// Number of this process's memory.
-pub(crate) fn mem_id() -> u16 {
-    memory_number(generation())
-}
-
-/// There is one memory: another number means another memory.
+/// Refuses the number of no memory.
 pub(crate) fn refuse_memory(id: u16) -> Result<(), c_int> {
-    if id == 0 || id == mem_id() { Ok(()) } else { Err(libc::EINVAL) }
+    state()?.area(id).map(drop)
 }
 
 /// Says that a port has no host rings, for which a mode asks.
@@ -40,6 +36,8 @@ pub(crate) struct Wanted {
     /// Slots and rings, transmit and receive; only a port of no interface (NULL) is made as the program wants it.
     pub(crate) slots: [u32; 2],
     pub(crate) rings: [u16; 2],
+    /// Rings of the host's; of the older requests none.
+    pub(crate) host: [u16; 2],
 }
 
 impl Wanted {
@@ -53,19 +51,25 @@ impl Wanted {
             memory: body.u16(32),
             slots: [body.u32(16), body.u32(20)],
             rings: [body.u16(24), body.u16(26)],
+            host: [body.u16(28), body.u16(30)],
         }
     }
 
     /// The rings that are meant, opened and in use.
     pub(crate) fn bind(&self) -> Result<Bound, c_int> {
-        refuse_memory(self.memory)?;
+        self.bind_in(None)
+    }
+
+    /// In memory that the program brings, if it does.
+    pub(crate) fn bind_in(&self, brought: Option<Arc<Area>>) -> Result<Bound, c_int> {
+        let named = state()?.area(self.memory)?;
+        let (area, given) = (brought.clone().unwrap_or(named), brought.is_some() || self.memory != 0);
         if self.name.is_empty() {
             return Err(libc::EINVAL);
         }
         if self.mode == NULL {
             // As with netmap, its memory must be named.
-            let port =
-                if self.memory == 0 { Err(libc::EINVAL) } else { Port::null(&self.name, self.slots, self.rings) };
+            let port = if given { Port::null(&self.name, area, self.slots, self.rings) } else { Err(libc::EINVAL) };
             return Bound::new(port?, [0..0, 0..0], self.flags, self.extra, &self.name);
         }
         if ![ALL_NIC, SW, NIC_SW, ONE_NIC, ONE_SW].contains(&self.mode) {
@@ -75,7 +79,7 @@ impl Wanted {
         if self.flags & register::MONITOR != 0 {
             return self.watch();
         }
-        let port = Port::open(&self.name)?;
+        let port = Port::open_in(&self.name, given.then_some(area), Sizes { slots: self.slots, host: self.host })?;
         let rings = self.rings(&port)?;
         if port.header() > 0 && self.flags & register::ACCEPT_VNET_HDR == 0 {
             say(format_args!(

@@ -71,16 +71,18 @@ static OPTIONS_SAID: AtomicU32 = AtomicU32::new(0);
 /// Bytes of a request with its options at most, and what netmap reckons for each option beside its body.
 const MOST: usize = 4096;
 const EACH: usize = 32;
+/// Option with memory of the program's (`struct nmreq_opt_extmem`).
+const EXTMEM: u32 = 1;
 /// Option whose length the program gives (SYNC_KLOOP_EVENTFDS).
 const OF_ANY_SIZE: u32 = 2;
 
-/// Answers the list of options behind a request whose body has so many bytes: none is served, and each has EOPNOTSUPP as its
-/// status. True if there are some.
+/// Answers the list of options behind a request whose body has so many bytes. One that `registers` may bring memory (EXTMEM): its
+/// address. No other option is served, and each has EOPNOTSUPP as its status: true if there are some.
 ///
 /// # Errors
 /// As netmap tells them: EINVAL for an option that comes twice, or has number 0; EMSGSIZE for a list that is too long, which may
 /// lead back to itself, so nothing is written there; EFAULT.
-pub(crate) fn refuse_options(mut at: u64, body: usize) -> Result<bool, c_int> {
+pub(crate) fn refuse_options(mut at: u64, body: usize, registers: bool) -> Result<(bool, Option<u64>), c_int> {
     let (mut all, mut room): (Vec<Struct<24>>, _) = (Vec::new(), MOST - body);
     let mut answer = Ok(());
     while at != 0 && answer.is_ok() {
@@ -106,13 +108,17 @@ pub(crate) fn refuse_options(mut at: u64, body: usize) -> Result<bool, c_int> {
         }
         all.push(option);
     }
+    let (mut refused, mut extmem) = (false, None);
     for option in &mut all {
-        if answer.is_ok() {
+        if answer.is_ok() && registers && option.u32(8) == EXTMEM {
+            extmem = Some(option.at);
+        } else if answer.is_ok() {
+            refused = true;
             let number = option.u32(8);
             let what = OPTIONS.get(number as usize).map_or(format!("option {number}"), |name| format!("option {name}"));
             option.set_u32(12, unserved(&what, &OPTIONS_SAID, number).unsigned_abs());
         }
         option.write()?;
     }
-    answer.map(|()| !all.is_empty())
+    answer.map(|()| (refused, extmem))
 }

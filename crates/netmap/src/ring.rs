@@ -1,11 +1,13 @@
 //! A ring in the memory that the program maps. What the program writes there (`head`, `cur`, slots) is read once and
 //! checked; the library's own place is kept beside, in memory of its own.
 
-use crate::facts::{BUF_BYTES, RINGS};
+use crate::area::Area;
+use crate::facts::BUF_BYTES;
 use crate::pool::Pool;
 use crate::sys::memory::Memory;
 use linerate_ring::SlotWord;
 use linerate_ring::layout::{SLOTS_OFFSET, ring_bytes};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Offsets of fields in bytes from the ring (`struct netmap_ring`).
@@ -24,7 +26,7 @@ mod field {
 }
 
 pub(crate) struct Ring {
-    memory: &'static Memory,
+    area: Arc<Area>,
     at: usize,
     slots: u32,
     /// First slot of the program's, as it said last.
@@ -42,14 +44,15 @@ pub(crate) struct Broken {
 
 impl Ring {
     /// Ring `id` in a direction (0 transmit, 1 receive), with a buffer in each slot; None without memory for it.
-    pub(crate) fn new(memory: &'static Memory, pool: &mut Pool, id: u16, dir: u16, slots: u32) -> Option<Self> {
+    pub(crate) fn new(area: &Arc<Area>, pool: &mut Pool, id: u16, dir: u16, slots: u32) -> Option<Self> {
         let buffers = pool.buffers(slots)?;
         let Some(at) = pool.bytes(ring_bytes(slots as usize)) else {
             buffers.into_iter().for_each(|buffer| pool.give_buffer(buffer));
             return None;
         };
-        let ring = Self { memory, at, slots, head: 0, tail: if dir == 0 { slots - 1 } else { 0 } };
-        memory.long(at + field::BUF_OFS).store((RINGS - at) as u64, Relaxed);
+        let memory = &area.memory;
+        let ring = Self { area: area.clone(), at, slots, head: 0, tail: if dir == 0 { slots - 1 } else { 0 } };
+        memory.long(at + field::BUF_OFS).store((memory.rings - at) as u64, Relaxed);
         ring.word(field::NUM_SLOTS).store(slots, Relaxed);
         ring.word(field::NR_BUF_SIZE).store(BUF_BYTES, Relaxed);
         ring.word(field::RINGID_DIR).store(u32::from(id) | u32::from(dir) << 16, Relaxed);
@@ -81,8 +84,8 @@ impl Ring {
         self.slots
     }
 
-    fn word(&self, field: usize) -> &'static std::sync::atomic::AtomicU32 {
-        self.memory.word(self.at + field)
+    fn word(&self, field: usize) -> &std::sync::atomic::AtomicU32 {
+        self.memory().word(self.at + field)
     }
 
     fn slot_at(&self, slot: u32) -> usize {
@@ -91,23 +94,23 @@ impl Ring {
 
     /// A slot's buffer, length and flags, read once.
     pub(crate) fn slot(&self, slot: u32) -> SlotWord {
-        let word = self.memory.long(self.slot_at(slot)).load(Relaxed).to_le_bytes();
+        let word = self.memory().long(self.slot_at(slot)).load(Relaxed).to_le_bytes();
         let [a, b, c, d, e, f, g, h] = word;
         SlotWord::new(u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]), u16::from_le_bytes([g, h]))
     }
 
     pub(crate) fn set_slot(&self, slot: u32, word: SlotWord) {
         let bits = u64::from(word.buf_idx()) | u64::from(word.len()) << 32 | u64::from(word.flags()) << 48;
-        self.memory.long(self.slot_at(slot)).store(bits, Relaxed);
+        self.memory().long(self.slot_at(slot)).store(bits, Relaxed);
     }
 
     /// A slot's pointer, for frames outside the buffers.
     pub(crate) fn pointer(&self, slot: u32) -> u64 {
-        self.memory.long(self.slot_at(slot) + 8).load(Relaxed)
+        self.memory().long(self.slot_at(slot) + 8).load(Relaxed)
     }
 
-    pub(crate) fn memory(&self) -> &'static Memory {
-        self.memory
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.area.memory
     }
 
     /// Slots from one to another, around the ring.
@@ -160,8 +163,8 @@ impl Ring {
 
     /// Writes the ring's time, in seconds and microseconds.
     pub(crate) fn stamp(&self, seconds: u64, micros: u64) {
-        self.memory.long(self.at + field::TS).store(seconds, Relaxed);
-        self.memory.long(self.at + field::TS + 8).store(micros, Relaxed);
+        self.memory().long(self.at + field::TS).store(seconds, Relaxed);
+        self.memory().long(self.at + field::TS + 8).store(micros, Relaxed);
     }
 }
 
@@ -170,8 +173,8 @@ mod tests {
     use super::*;
 
     fn ring(dir: u16) -> Ring {
-        let memory: &'static Memory = Box::leak(Box::new(Memory::new().unwrap()));
-        Ring::new(memory, &mut Pool::new(), 3, dir, 8).unwrap()
+        let area = Area::new(1).unwrap();
+        Ring::new(&area, &mut area.pool.lock().unwrap(), 3, dir, 8).unwrap()
     }
 
     /// Every pair of values around a ring, at every place of it: what netmap(4) allows is taken over, and everything else

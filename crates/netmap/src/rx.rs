@@ -12,6 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) struct Rx {
     pub(crate) queue: RxQueue,
+    /// Other queues, each in its turn.
+    pub(crate) more: Vec<RxQueue>,
     pub(crate) ring: Ring,
     /// Threads that sleep on the queue.
     pub(crate) asleep: u32,
@@ -25,15 +27,22 @@ pub(crate) struct Rx {
 static NO_BUFFER: Once = Once::new();
 
 impl Rx {
-    pub(crate) fn new(queue: RxQueue, ring: Ring) -> Self {
-        Self { queue, ring, asleep: 0, header: 0, amid: false, taps: Taps::default() }
+    pub(crate) fn new(queue: RxQueue, more: Vec<RxQueue>, ring: Ring) -> Self {
+        Self { queue, more, ring, asleep: 0, header: 0, amid: false, taps: Taps::default() }
     }
 
     /// Takes the program's slots back and delivers what has arrived.
     pub(crate) fn sync(&mut self) -> Result<(), Broken> {
         let admitted = self.ring.admit();
-        self.queue.sync();
-        self.deliver();
+        for _ in 0..=self.more.len() {
+            self.queue.sync();
+            self.deliver();
+            // A frame that goes on is not left.
+            if !self.amid && !self.more.is_empty() {
+                std::mem::swap(&mut self.queue, &mut self.more[0]);
+                self.more.rotate_left(1);
+            }
+        }
         self.taps.flush();
         self.ring.publish();
         if self.ring.flags() & TIMESTAMP != 0 {

@@ -9,6 +9,7 @@ use crate::parents;
 use crate::sys::process::Blocked;
 use crate::sys::real;
 use crate::table;
+use linerate_ring::Bell;
 use std::ffi::c_int;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
@@ -22,13 +23,14 @@ pub(crate) fn poll(
     timeout: Option<Duration>,
     mask: Option<&libc::sigset_t>,
 ) -> Result<usize, c_int> {
+    // A handler that polls, too, would wait for the thread that it interrupted.
+    let blocked = Blocked::all();
     let ready = look(fds)?;
     if ready > 0 || timeout == Some(Duration::ZERO) {
         return Ok(ready);
     }
     let begun = Instant::now();
     let end = timeout.and_then(|timeout| begun.checked_add(timeout));
-    let blocked = Blocked::all();
     let mask = mask.unwrap_or(&blocked.0);
     loop {
         let ready = look(fds)?;
@@ -81,7 +83,7 @@ fn sleep(fds: &[libc::pollfd], end: Option<Instant>, mask: &libc::sigset_t) -> R
         match table::file(entry.fd) {
             Some(file) if file.is_foreign() => {
                 if bell.is_none() {
-                    bell = Some(real::owned_event()?);
+                    bell = Some(Bell::new().map_err(|e| e.raw_os_error().unwrap_or(libc::EMFILE))?);
                 }
                 let rung =
                     bell.as_ref().is_some_and(|bell| parents::sleep_on(file, entry.events, bell.as_fd(), &mut set));
@@ -99,7 +101,7 @@ fn sleep(fds: &[libc::pollfd], end: Option<Instant>, mask: &libc::sigset_t) -> R
         }
     }
     if let Some(bell) = &bell {
-        set.push(libc::pollfd { fd: bell.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        set.push(libc::pollfd { fd: bell.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 });
     }
     sleeps &= file::carry_on(&file::all_tx(), &mut set, &mut until, &mut asleep);
     let result = if sleeps {

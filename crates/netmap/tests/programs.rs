@@ -198,7 +198,7 @@ fn requests_are_answered_or_refused_by_errno_with_one_line_each() {
     for line in said.lines() {
         assert!(line.starts_with("linerate netmap: ") && line.len() < 200, "{line}");
     }
-    for what in ["SYNC_KLOOP_STOP", "CSB_ENABLE", "option EXTMEM", "option 1234", "nr_cmd 3"] {
+    for what in ["SYNC_KLOOP_STOP", "CSB_ENABLE", "option CSB", "option 1234", "nr_cmd 3"] {
         assert!(said.is_empty() || said.matches(&format!("{what} is not served")).count() == 1, "{what}: {said}");
     }
     for what in
@@ -212,7 +212,7 @@ fn requests_are_answered_or_refused_by_errno_with_one_line_each() {
 fn host_rings_are_those_of_the_port_that_the_user_gives_for_them() {
     let Some(place) = Place::new() else { return };
     let mut command = place.preloaded(&place.program("host"), &[]);
-    let table = "wire=cable:wire{1,queues=2\nwire^=cable:host{1";
+    let table = "wire=cable:wire{1,queues=2\nwire^=cable:host{1\nmany=cable:many{1\nmany^=cable:crowd{1";
     assert_eq!(Running(command.env("LINERATE_NETMAP_PORTS", table).spawn().unwrap()).done(), "");
 }
 
@@ -316,6 +316,48 @@ fn parent_and_child_share_rings_after_fork_and_a_child_keeps_them_when_its_paren
     {
         assert!(said.is_empty() || said.matches(line).count() == 1, "{line}: {said}");
     }
+}
+
+#[test]
+fn rings_and_buffers_lie_in_memory_that_the_program_brings_and_takes_back() {
+    let said = run("extmem");
+    assert!(said.lines().all(|line| line.contains("option EXTMEM: ") || line.contains("no room for")), "{said}");
+}
+
+#[test]
+fn a_signal_handler_polls_and_syncs_the_rings_that_it_interrupted() {
+    run("handlers");
+}
+
+#[test]
+fn the_older_way_to_open_ports_sends_and_receives() {
+    let Some(place) = Place::new() else { return };
+    let mut command = place.preloaded(&place.program("older"), &[]);
+    let table = "older{1=cable:older{1,buf=4096\nolder}1=cable:older}1,buf=4096";
+    assert_eq!(Running(command.env("LINERATE_NETMAP_PORTS", table).spawn().unwrap()).done(), "");
+}
+
+#[test]
+fn a_poll_is_told_of_an_error_when_its_switch_ends() {
+    let Some(place) = Place::new() else { return };
+    let program = place.program("over");
+    let name = format!("over{}", std::process::id());
+    let (listener, mut switch) = (Listener::open(&name, None).unwrap(), Switch::new());
+    let mut command = place.preloaded(&program, &[&name]);
+    let mut program = Running(command.env_remove("XDG_RUNTIME_DIR").spawn().unwrap());
+    let (ends, ended) = std::sync::mpsc::channel();
+    let mut out = program.0.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let _ = ends.send(out.read_exact(&mut [0; 4]).is_ok());
+    });
+    let begun = Instant::now();
+    while ended.try_recv().is_err() && begun.elapsed() < PATIENCE {
+        listener.admit(&mut switch);
+        switch.poll(u64::try_from(begun.elapsed().as_nanos()).unwrap());
+    }
+    drop((listener, switch));
+    reader.join().unwrap();
+    assert_eq!(program.done(), "");
 }
 
 #[test]

@@ -2,7 +2,7 @@
  *
  * Structures and numbers of netmap's interface, version 14, as netmap(4) describes it, for programs that are run by
  * `linerate netmap run`. Names are netmap's, so a program is compiled against this file or netmap's own alike. What linerate
- * does not serve (kernel loops, memory of the program's) is left out.
+ * does not serve (kernel loops) is left out.
  */
 #ifndef LINERATE_NET_NETMAP_H
 #define LINERATE_NET_NETMAP_H
@@ -210,6 +210,16 @@ struct nmreq_pools_info {
 	uint32_t nr_buf_pool_objsize;
 };
 
+/* An option of REGISTER: rings and buffers lie in memory of the program's, whole pages of one mapping, with interfaces first, then
+ * rings, then buffers of 2048 bytes. Numbers and sizes that are 0 are chosen. */
+struct nmreq_opt_extmem {
+	struct nmreq_option nro_opt;
+	uint64_t nro_usrptr;
+	struct nmreq_pools_info nro_info;
+};
+
+#define NETMAP_REQ_OPT_EXTMEM 1
+
 /* The older request, of NIOCREGIF and NIOCGINFO. */
 struct nmreq {
 	char nr_name[IFNAMSIZ];
@@ -228,6 +238,13 @@ struct nmreq {
 	uint32_t nr_flags;
 	uint32_t spare2[1];
 };
+
+#define NR_REG_MASK 0xf /* the mode in nr_flags */
+#define NETMAP_RING_MASK 0x0fff /* parts of nr_ringid: the ring's number */
+#define NETMAP_NO_TX_POLL 0x1000
+#define NETMAP_SW_RING 0x2000
+#define NETMAP_HW_RING 0x4000
+#define NETMAP_DO_RX_POLL 0x8000
 
 #define NIOCGINFO _IOWR('i', 145, struct nmreq)
 #define NIOCREGIF _IOWR('i', 146, struct nmreq)

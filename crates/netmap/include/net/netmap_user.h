@@ -35,4 +35,8 @@ static inline int nm_tx_pending(struct netmap_ring *ring)
 	return nm_ring_next(ring, ring->tail) != ring->head;
 }
 
+#ifdef NETMAP_WITH_LIBS
+#include <libnetmap.h>
+#endif
+
 #endif

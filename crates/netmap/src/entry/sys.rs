@@ -16,6 +16,18 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::mem::transmute;
 use std::time::Duration;
 
+/// One function under several names.
+macro_rules! entries {
+    ($($name:ident)*: $arguments:tt -> $result:ty $body:block) => {
+        $(
+            /// # Safety
+            /// As the C library's function of this name.
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name $arguments -> $result $body
+        )*
+    };
+}
+
 /// Runs before the program: everything is found and set up while there is one thread.
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -38,18 +50,12 @@ extern "C" fn end() {
     vale::tell_attached();
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn _exit(status: c_int) -> ! {
+entries! { _exit _Exit: (status: c_int) -> ! {
     if !process::is_borrowed() {
         heirs::succeed();
     }
     process::end_now(status)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn _Exit(status: c_int) -> ! {
-    _exit(status)
-}
+} }
 
 /// As daemon(3), whose own end of the parent would pass by this library.
 #[unsafe(no_mangle)]
@@ -109,70 +115,25 @@ fn open_netmap(flags: c_int) -> c_int {
     }
 }
 
-macro_rules! opening {
-    ($($name:ident;)*) => {
-        $(
-            /// # Safety
-            /// As open(2).
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-                // SAFETY: the caller's promise.
-                unsafe { open_at(libc::AT_FDCWD, path, flags, mode) }
-            }
-        )*
-    };
-}
+entries! { open open64: (path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { open_at(libc::AT_FDCWD, path, flags, mode) }
+} }
 
-opening! {
-    open;
-    open64;
-}
+entries! { openat openat64: (dir: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { open_at(dir, path, flags, mode) }
+} }
 
-macro_rules! opening_2 {
-    ($($name:ident, $at:ident;)*) => {
-        $(
-            /// # Safety
-            /// As open(2).
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(path: *const c_char, flags: c_int) -> c_int {
-                // SAFETY: the caller's promise; without O_CREAT there is no mode.
-                unsafe { open_at(libc::AT_FDCWD, path, flags, 0) }
-            }
+entries! { __open_2 __open64_2: (path: *const c_char, flags: c_int) -> c_int {
+    // SAFETY: the caller's promise; without O_CREAT there is no mode.
+    unsafe { open_at(libc::AT_FDCWD, path, flags, 0) }
+} }
 
-            /// # Safety
-            /// As openat(2).
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $at(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
-                // SAFETY: the caller's promise; without O_CREAT there is no mode.
-                unsafe { open_at(dir, path, flags, 0) }
-            }
-        )*
-    };
-}
-
-opening_2! {
-    __open_2, __openat_2;
-    __open64_2, __openat64_2;
-}
-
-macro_rules! opening_at {
-    ($($name:ident;)*) => {
-        $(
-            /// # Safety
-            /// As openat(2).
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $name(dir: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
-                // SAFETY: the caller's promise.
-                unsafe { open_at(dir, path, flags, mode) }
-            }
-        )*
-    };
-}
-
-opening_at! {
-    openat;
-    openat64;
-}
+entries! { __openat_2 __openat64_2: (dir: c_int, path: *const c_char, flags: c_int) -> c_int {
+    // SAFETY: the caller's promise; without O_CREAT there is no mode.
+    unsafe { open_at(dir, path, flags, 0) }
+} }
 
 // Closing and copying.
 
@@ -285,7 +246,7 @@ fn fcntl_real(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
     }
 }
 
-fn fcntl_any(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
+entries! { fcntl fcntl64: (fd: c_int, command: c_int, argument: c_ulong) -> c_int {
     if [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&command) && table::any() && table::file(fd).is_some() {
         let cloexec = command == libc::F_DUPFD_CLOEXEC;
         // The argument is an int; a negative one fits nothing.
@@ -297,17 +258,7 @@ fn fcntl_any(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
         );
     }
     fcntl_real(fd, command, argument)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
-    fcntl_any(fd, command, argument)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_ulong) -> c_int {
-    fcntl_any(fd, command, argument)
-}
+} }
 
 // Requests and memory.
 
@@ -316,7 +267,11 @@ static PASSED: Once = Once::new();
 #[unsafe(no_mangle)]
 extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     match table::file(fd) {
-        Some(file) => answer(control::call(file, request & 0xffff_ffff, argument.addr() as u64)),
+        Some(file) => {
+            // A handler that asked, too, would wait for the thread that it interrupted.
+            let _blocked = process::Blocked::all();
+            answer(control::call(file, request & 0xffff_ffff, argument.addr() as u64))
+        }
         None if ioctl::is_netmaps(request) && real::is_event(fd) => {
             PASSED.say(format_args!(
                 "descriptor {fd} is of another program's /dev/netmap, which exec and SCM_RIGHTS do not pass on (EOPNOTSUPP); open it here"
@@ -334,9 +289,8 @@ extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int
 
 type Mmap = unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, libc::off_t) -> *mut c_void;
 
-/// # Safety
-/// As mmap(2).
-unsafe fn map(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, from: libc::off_t) -> *mut c_void {
+entries! { mmap mmap64:
+(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, from: libc::off_t) -> *mut c_void {
     let mut file = fd;
     if flags & libc::MAP_ANONYMOUS == 0
         && let Some(netmap) = table::file(fd)
@@ -351,37 +305,7 @@ unsafe fn map(at: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int,
     }
     // SAFETY: the caller's promise; the C library's own function of this type.
     unsafe { transmute::<*mut c_void, Mmap>(real::MMAP.get())(at, len, prot, flags, file, from) }
-}
-
-/// # Safety
-/// As mmap(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mmap(
-    at: *mut c_void,
-    len: usize,
-    prot: c_int,
-    flags: c_int,
-    fd: c_int,
-    from: libc::off_t,
-) -> *mut c_void {
-    // SAFETY: the caller's promise.
-    unsafe { map(at, len, prot, flags, fd, from) }
-}
-
-/// # Safety
-/// As mmap(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn mmap64(
-    at: *mut c_void,
-    len: usize,
-    prot: c_int,
-    flags: c_int,
-    fd: c_int,
-    from: libc::off_t,
-) -> *mut c_void {
-    // SAFETY: the caller's promise.
-    unsafe { map(at, len, prot, flags, fd, from) }
-}
+} }
 
 // Waiting.
 
@@ -398,7 +322,8 @@ unsafe fn entries<'a>(fds: *mut libc::pollfd, n: libc::nfds_t) -> Option<&'a mut
 
 /// # Safety
 /// As poll(2).
-unsafe fn poll_any(fds: *mut libc::pollfd, n: libc::nfds_t, timeout: c_int) -> c_int {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn poll(fds: *mut libc::pollfd, n: libc::nfds_t, timeout: c_int) -> c_int {
     type Poll = unsafe extern "C" fn(*mut libc::pollfd, libc::nfds_t, c_int) -> c_int;
     // SAFETY: the caller's promise; the C library's own function of this type.
     unsafe {
@@ -410,20 +335,12 @@ unsafe fn poll_any(fds: *mut libc::pollfd, n: libc::nfds_t, timeout: c_int) -> c
 }
 
 /// # Safety
-/// As poll(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn poll(fds: *mut libc::pollfd, n: libc::nfds_t, timeout: c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { poll_any(fds, n, timeout) }
-}
-
-/// # Safety
 /// As poll(2), and `bytes` lie behind `fds`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __poll_chk(fds: *mut libc::pollfd, n: libc::nfds_t, timeout: c_int, bytes: usize) -> c_int {
     within(n, bytes);
     // SAFETY: the caller's promise.
-    unsafe { poll_any(fds, n, timeout) }
+    unsafe { poll(fds, n, timeout) }
 }
 
 /// Ends a fortified program whose entries reach beyond their array, as its C library would.
@@ -448,7 +365,8 @@ unsafe fn span(time: *const libc::timespec) -> Option<Option<Duration>> {
 
 /// # Safety
 /// As ppoll(2).
-unsafe fn ppoll_any(
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ppoll(
     fds: *mut libc::pollfd,
     n: libc::nfds_t,
     time: *const libc::timespec,
@@ -467,19 +385,6 @@ unsafe fn ppoll_any(
 }
 
 /// # Safety
-/// As ppoll(2).
-#[unsafe(no_mangle)]
-unsafe extern "C" fn ppoll(
-    fds: *mut libc::pollfd,
-    n: libc::nfds_t,
-    time: *const libc::timespec,
-    mask: *const libc::sigset_t,
-) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { ppoll_any(fds, n, time, mask) }
-}
-
-/// # Safety
 /// As ppoll(2), and `bytes` lie behind `fds`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __ppoll_chk(
@@ -491,7 +396,7 @@ unsafe extern "C" fn __ppoll_chk(
 ) -> c_int {
     within(n, bytes);
     // SAFETY: the caller's promise.
-    unsafe { ppoll_any(fds, n, time, mask) }
+    unsafe { ppoll(fds, n, time, mask) }
 }
 
 /// # Safety
@@ -520,7 +425,7 @@ unsafe extern "C" fn epoll_ctl(poller: c_int, operation: c_int, fd: c_int, event
 
 /// # Safety
 /// `told` has room for `room` events, and the mask is null or readable.
-unsafe fn epoll_any(
+unsafe fn epoll(
     poller: c_int,
     told: *mut libc::epoll_event,
     room: c_int,
@@ -538,13 +443,8 @@ unsafe fn epoll_any(
 /// As epoll_wait(2).
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_wait(poller: c_int, told: *mut libc::epoll_event, room: c_int, timeout: c_int) -> c_int {
-    type Wait = unsafe extern "C" fn(c_int, *mut libc::epoll_event, c_int, c_int) -> c_int;
-    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
-    // SAFETY: the caller's promise; the C library's own function of this type.
-    unsafe {
-        epoll_any(poller, told, room, time, std::ptr::null())
-            .unwrap_or_else(|| transmute::<*mut c_void, Wait>(real::EPOLL_WAIT.get())(poller, told, room, timeout))
-    }
+    // SAFETY: the caller's promise.
+    unsafe { epoll_pwait(poller, told, room, timeout, std::ptr::null()) }
 }
 
 /// # Safety
@@ -561,7 +461,7 @@ unsafe extern "C" fn epoll_pwait(
     let time = u64::try_from(timeout).ok().map(Duration::from_millis);
     // SAFETY: the caller's promise; the C library's own function of this type.
     unsafe {
-        epoll_any(poller, told, room, time, mask).unwrap_or_else(|| {
+        epoll(poller, told, room, time, mask).unwrap_or_else(|| {
             transmute::<*mut c_void, Pwait>(real::EPOLL_PWAIT.get())(poller, told, room, timeout, mask)
         })
     }
@@ -584,7 +484,7 @@ unsafe extern "C" fn epoll_pwait2(
     // SAFETY: the caller's promise.
     unsafe {
         let served = match span(time) {
-            Some(timeout) => epoll_any(poller, told, room, timeout, mask),
+            Some(timeout) => epoll(poller, told, room, timeout, mask),
             None => None,
         };
         served.unwrap_or_else(|| {

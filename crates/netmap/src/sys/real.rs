@@ -2,7 +2,7 @@
 //! search takes locks and a signal handler or a child of vfork must not.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -104,12 +104,6 @@ pub(crate) fn event(cloexec: bool) -> Result<c_int, c_int> {
     // SAFETY: no pointers.
     let fd = unsafe { libc::eventfd(0, flags) };
     if fd < 0 { Err(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EMFILE)) } else { Ok(fd) }
-}
-
-/// An event counter for a while.
-pub(crate) fn owned_event() -> Result<OwnedFd, c_int> {
-    // SAFETY: new, and nobody else's.
-    event(true).map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// Closes a descriptor.

@@ -38,5 +38,21 @@ int main(void)
 	CHECK((sw = nmport_open("netmap:wire^0")) && sw->first_rx_ring == 2 && sw->last_rx_ring == 2);
 	carries(host, sw, 2, nic, 0, wire, 'o');
 	CHECK(!nmport_open("netmap:wire^1") && errno == EINVAL);
+
+	/* As many host rings as are asked for, of a port with five queues: those that have no ring of their own share one. */
+	struct nmport_d *many = nmport_prepare("netmap:many^"), *far = nmport_open("netmap:cable:crowd}1,queues=5");
+	CHECK(many && far);
+	many->reg.nr_host_tx_rings = 5;
+	many->reg.nr_host_rx_rings = 3;
+	CHECK(nmport_open_desc(many) == 0 && many->reg.nr_host_tx_rings == 5 && many->reg.nr_host_rx_rings == 3);
+	int first = many->reg.nr_rx_rings;
+	for (int i = 0; i < 40; i++) {
+		put(NETMAP_TXRING(far->nifp, i % 5), (char)i, 60, 0);
+		push(far->fd);
+		take(many->fd, NETMAP_RXRING(many->nifp, first + i % 5 % 3), (char)i, 60);
+		put(NETMAP_TXRING(many->nifp, many->reg.nr_tx_rings + i % 5), (char)i, 60, 0);
+		push(many->fd);
+		take(far->fd, NETMAP_RXRING(far->nifp, i % 5), (char)i, 60);
+	}
 	return 0;
 }

@@ -37,7 +37,7 @@ int main(void)
 			CHECK(ask(fd, 1, 14, "null:", &strange, NULL) == EINVAL);
 	}
 	/* Options: each is told of; one that comes twice, or a list without end, is an error of its own. */
-	struct nmreq_option second = { .nro_reqtype = 1234 }, option = { .nro_reqtype = 1, .nro_next = (uintptr_t)&second };
+	struct nmreq_option second = { .nro_reqtype = 1234 }, option = { .nro_reqtype = 3, .nro_next = (uintptr_t)&second };
 	CHECK(ask(fd, 1, 14, "null:", &reg, &option) == EOPNOTSUPP);
 	CHECK(option.nro_status == EOPNOTSUPP && second.nro_status == EOPNOTSUPP && option.nro_next == (uintptr_t)&second);
 	option.nro_reqtype = second.nro_reqtype = 5;
