@@ -47,10 +47,11 @@ pub(crate) struct Metric {
 const ID: &str = "";
 
 /// Further figures of other programs' logs, with their titles.
-const FURTHER: [(&str, &str); 10] = [
+const FURTHER: [(&str, &str); 11] = [
     ("sent", "Sent"),
     ("lost", "Lost"),
     ("jitter", "Jitter"),
+    ("latency_min", "Least latency"),
     ("throughput", "Throughput"),
     ("cpu_local", "CPU here"),
     ("cpu_remote", "CPU there"),

@@ -13,17 +13,23 @@ const SEARCHED: usize = 1000;
 /// Words before a time of day: in text behind more of them a date is that of something else, as a kernel's.
 const BEFORE: usize = 4;
 
+/// The lines in which a date is looked for: not that of a mail (RFC 5322, 3.6.1), which tells when it was written.
+fn searched(text: &str) -> impl Iterator<Item = &str> {
+    let is_mails = |line: &str| line.strip_prefix("Date: ").is_some_and(|date| date.get(3..4) == Some(","));
+    super::lines(text).take(SEARCHED).map(|line| line.text).filter(move |line| !is_mails(line))
+}
+
 /// The time of the first line with a date near its begin.
 pub(super) fn first(text: &str) -> Option<Timestamp> {
-    super::lines(text).take(SEARCHED).find_map(|line| of_date(line.text))
+    searched(text).find_map(of_date)
 }
 
 /// True if a line has a date, of whatever zone.
 pub(super) fn vague(text: &str) -> bool {
-    super::lines(text).take(SEARCHED).any(|line| {
-        let words: Vec<&str> = words(line.text).collect();
+    searched(text).any(|line| {
+        let words: Vec<&str> = words(line).collect();
         let date = |word: &&str| MONTHS.contains(word) || is_date(word);
-        let values = line.text.get(..15).is_some_and(|begin| begin.ends_with(',') && is_digits(&begin[..14]));
+        let values = line.get(..15).is_some_and(|begin| begin.ends_with(',') && is_digits(&begin[..14]));
         values || words.iter().any(|word| clock(word).is_some_and(|(of, ..)| of.is_some() || words.iter().any(date)))
     })
 }

@@ -29,6 +29,9 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     if text.contains("\u{1b}[") {
         text = Cow::Owned(uncoloured(&text));
     }
+    if let Some(plain) = unquoted(&text) {
+        text = Cow::Owned(plain);
+    }
     // A system log's stamp is a part of its mark.
     if let Some(parts) = by_mark(&text, of_syslog) {
         return parts;
@@ -83,6 +86,19 @@ fn unstamped(source: Option<String>, text: Cow<'_, str>) -> Part<'_> {
     }
     let rest = |line| stamped(line).map_or(line, |(_, rest)| rest);
     Part { source, text: Cow::Owned(text.split_inclusive('\n').map(rest).collect()), begun }
+}
+
+/// The text without the signs before what a mail quotes (`> `, `>> `), if most lines have one.
+fn unquoted(text: &str) -> Option<String> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let quoted = lines().filter(|line| line.starts_with('>')).count();
+    let rest = |mut line: &'_ str| -> String {
+        while let Some(rest) = line.strip_prefix('>') {
+            line = rest.strip_prefix(' ').unwrap_or(rest);
+        }
+        line.to_owned()
+    };
+    (quoted > 0 && 2 * quoted >= lines().count()).then(|| text.split_inclusive('\n').map(rest).collect())
 }
 
 /// The text without escape sequences (`ESC [ … letter`).

@@ -1,4 +1,5 @@
-//! fio's JSON (`--output-format=json`, `json+`): a test for each job and direction that did something.
+//! fio's JSON (`--output-format=json`, `json+`): a test for each job and direction that did something. Of several machines
+//! (`--client`) the name of its host is a parameter of each, and their sum (`All clients`) a test of its own, within their time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -48,7 +49,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     }
     let mut before: Option<(Vec<String>, u64, usize)> = None;
     let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
-    let documents = json::between(text, |line| match line {
+    let (documents, cut) = json::between(text, |line| match line {
         Some(line) if for_people(line.text) || fio_terse::fields(line.text).is_some() => {}
         Some(line) => {
             told.line(line);
@@ -56,9 +57,11 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         }
         None => told.result(),
     })?;
+    // One before it may be a status of the same run.
+    cut.map_or(Ok(()), Err)?;
     for (document, line) in documents {
         let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
-        let jobs = document.get("jobs").and_then(Value::as_array);
+        let jobs = ["jobs", "client_stats"].iter().find_map(|name| document.get(*name)?.as_array());
         let jobs =
             jobs.ok_or_else(|| Wrong { line: Some(line), why: "no document of fio: it has no jobs".to_owned() })?;
         let began = began(&document, jobs);
@@ -81,15 +84,19 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         for (at, job) in jobs.iter().enumerate() {
             let mut any = false;
             // Jobs run at once but for those that wait for the ones before them.
-            if job.get("job options").is_some_and(|options| options.get("stonewall").is_some()) {
+            if waits(job) {
                 ran = Ran::After;
             }
-            for way in ["read", "write", "trim", "mixed"] {
+            if is_sum(job) {
+                ran = Ran::Within;
+            }
+            for way in WAYS {
                 if let Some(mut measured) = direction(&document, job, way, line) {
                     measured.told.also(&told);
                     // Jobs of one name run at once.
                     measured.told.set("place", &at.to_string());
-                    measured.ran = std::mem::replace(&mut ran, Ran::Beside);
+                    measured.ran = ran;
+                    ran = if ran == Ran::After { Ran::Beside } else { ran };
                     found.add(measured)?;
                     any = true;
                 }
@@ -145,13 +152,35 @@ fn written(document: &Value) -> Option<u64> {
     count("timestamp_ms").or_else(|| count("timestamp")?.checked_mul(1000))
 }
 
-/// The time at which the jobs began. Versions before 3.30 tell how long they took, in whole seconds, until it was written.
+/// The time at which the jobs began. Versions before 3.30 tell how long they took, in whole seconds, until it was written; where
+/// they do not, it is at least the time of the jobs, one behind the other where one waits.
 fn began(document: &Value, jobs: &[Value]) -> Option<u64> {
     let began = jobs.iter().filter_map(|job| job.get("job_start")?.as_u64()).min();
     began.or_else(|| {
         let elapsed = jobs.iter().filter_map(|job| job.get("elapsed")?.as_u64()).max().unwrap_or(0);
-        written(document)?.checked_sub(elapsed.saturating_mul(1000))
+        let (mut before, mut longest) = (0_u64, 0);
+        for job in jobs.iter().filter(|job| !is_sum(job)) {
+            if waits(job) {
+                (before, longest) = (before.saturating_add(longest), 0);
+            }
+            let ran = |way: &&str| json::at(job, &[way, "runtime"])?.as_u64();
+            longest = WAYS.iter().filter_map(ran).max().unwrap_or(0).max(longest);
+        }
+        written(document)?.checked_sub(elapsed.saturating_mul(1000).max(before.saturating_add(longest)))
     })
+}
+
+/// Directions, and that of both together (`--unified_rw_reporting`).
+const WAYS: [&str; 4] = ["read", "write", "trim", "mixed"];
+
+/// True of a job that waits for those before it.
+fn waits(job: &Value) -> bool {
+    job.get("job options").is_some_and(|options| options.get("stonewall").is_some())
+}
+
+/// True of the sum over all machines.
+fn is_sum(job: &Value) -> bool {
+    job.get("hostname").is_some() && job.get("jobname").and_then(Value::as_str) == Some("All clients")
 }
 
 fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
@@ -168,6 +197,9 @@ fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
         parameters: parameters([("job", Parameter::from(name)), ("direction", way.into())]),
         ..Measured::default()
     };
+    if let Some(host) = json::text(job, &["hostname"]) {
+        measured.parameters.insert("host".to_owned(), if is_sum(job) { "all".into() } else { host.into() });
+    }
     // Those that are no parameter are conditions all the same.
     for options in [document.get("global options"), job.get("job options")].into_iter().flatten() {
         for (name, value) in options.as_object().into_iter().flatten() {

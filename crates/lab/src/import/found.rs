@@ -52,6 +52,14 @@ pub(super) enum Ran {
     Unknown,
 }
 
+/// One end's view of a test: its program's cookie, if that is the name it has, the end, and what else tells when it was.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) cookie: Option<String>,
+    pub(super) serves: bool,
+    pub(super) start: String,
+}
+
 /// Value of the parameter `figure` of a test without its total, which is no repeat of one that has it.
 pub(super) const MEAN: &str = "mean of its intervals";
 
@@ -137,7 +145,7 @@ pub(super) struct Found {
     places: HashMap<String, Vec<usize>>,
     ids: HashMap<String, usize>,
     /// Lines at which tests that name themselves were found.
-    once: HashMap<String, usize>,
+    once: HashMap<String, (usize, Seen)>,
     samples: usize,
     /// Time of all tests, seconds, and of those that ran at once with the last one.
     elapsed: f64,
@@ -187,12 +195,19 @@ impl Found {
     /// Notes a test by what tells it from all others: its ends and figures, or the cookie that its program drew.
     ///
     /// # Errors
-    /// The test was there before: seen from its other end, or written twice.
-    pub(super) fn once(&mut self, name: String, cookie: Option<&str>, line: usize) -> Result<(), Wrong> {
-        let Some(before) = self.once.insert(name, line) else { return Ok(()) };
-        let same = cookie.map_or_else(String::new, |cookie| format!(" (cookie {})", shown(cookie, 40)));
-        let why =
-            format!("the test of line {before}{same} again, or its other end: no repeat of it; import each alone");
+    /// The test was there before: seen from its other end, written twice, or a copy that was changed.
+    pub(super) fn once(&mut self, name: String, seen: Seen, line: usize) -> Result<(), Wrong> {
+        let same = seen.cookie.as_ref().map_or_else(String::new, |cookie| format!(" (cookie {})", shown(cookie, 40)));
+        let (serves, start) = (seen.serves, seen.start.clone());
+        let Some((before, other)) = self.once.insert(name, (line, seen)) else { return Ok(()) };
+        let why = if serves == other.serves && start != other.start {
+            format!(
+                "the cookie of line {before}{same} again, of a test with another start or other streams: a program draws one \
+                     for each test, so one of them is a copy that was changed; import each alone"
+            )
+        } else {
+            format!("the test of line {before}{same} again, or its other end: no repeat of it; import each alone")
+        };
         Err(Wrong { line: Some(line), why })
     }
 

@@ -48,6 +48,10 @@ impl Interval {
         let ends = span.split_once('-').map(|(from, to)| (units::number(from.trim()), units::number(to.trim())));
         let Some((Some(from), Some(to))) = ends.filter(|_| !figures.ends_with(LATE)) else { return Ok(None) };
         let words: Vec<&str> = figures.split_whitespace().collect();
+        // A histogram of latencies (`T8-PDF:`, `T8(f)-PDF:`) beside the row of these seconds.
+        if words.first().is_some_and(|first| first.ends_with("-PDF:")) {
+            return Ok(None);
+        }
         let [amount, amount_unit, rate, rate_unit, ref rest @ ..] = words[..] else {
             return Err(line.wrong("an interval without amount and rate"));
         };
@@ -101,27 +105,43 @@ impl Interval {
     }
 }
 
-/// Refuses lines that a mail program has broken.
-///
-/// # Errors
-/// The first line in brackets whose end stands on the next one.
-pub(super) fn unbroken(text: &str) -> Result<(), Wrong> {
-    let mut before: Option<Line<'_>> = None;
+/// Rows that a mail program has wrapped, each with the number of the line on which its end stands.
+pub(super) fn wrapped(text: &str) -> Vec<(Line<'_>, usize)> {
+    let is_number =
+        |word: &str| units::number(word).is_some() || word.split('/').all(|part| units::number(part).is_some());
+    let is_word = |word: &str| {
+        const WORDS: &[&str] = &["sender", "receiver", "(omitted)", "ms", "pps"];
+        const HEADS: &[&str] =
+            &["Transfer", "Bandwidth", "Bitrate", "Retr", "Cwnd", "Jitter", "Lost/Total", "Total", "Datagrams"];
+        WORDS.contains(&word)
+            || HEADS.contains(&word)
+            || word.starts_with('(') && word.ends_with("%)")
+            || units::bytes(1.0, word).is_some()
+            || units::bit_rate(1.0, word).is_some()
+    };
+    let is_row = |line: &Line<'_>| {
+        let name =
+            line.text.strip_prefix('[').and_then(|rest| rest.split_once(']')).map_or("", |(name, _)| name.trim());
+        name == "ID"
+            || name.starts_with("SUM")
+            || name.ends_with(|last: char| last.is_ascii_digit()) && !name.contains(' ')
+    };
+    let (mut all, mut before): (Vec<(Line<'_>, usize)>, Option<Line<'_>>) = (Vec::new(), None);
     for line in lines(text) {
-        let first = line.text.split_whitespace().next().unwrap_or_default();
+        let words = || line.text.split_whitespace();
         let port = line.text.strip_prefix("port ").is_some_and(|port| port.bytes().all(|b| b.is_ascii_digit()));
-        let is_end = port
-            || matches!(first, "sender" | "receiver" | "(omitted)")
-            || units::bytes(1.0, first).is_some()
-            || units::bit_rate(1.0, first).is_some();
-        if let Some(row) = before.filter(|before| is_end && before.text.starts_with('[')) {
-            return Err(
-                row.wrong("a broken line, whose end stands on the next one; give the lines as the program wrote them")
-            );
-        }
+        let begins = words().next().is_some_and(|first| is_word(first) && !is_number(first));
+        let tail = words().any(is_word) && words().all(|word| is_word(word) || is_number(word));
+        let open = |row: &Line<'_>| {
+            !line.text.starts_with('[')
+                && [" local", " port", " connected", " to", " with"].iter().any(|end| row.text.ends_with(end))
+        };
+        all.extend(
+            before.filter(|row| is_row(row) && (port || begins || tail || open(row))).map(|row| (row, line.number)),
+        );
         before = Some(line);
     }
-    Ok(())
+    all
 }
 
 /// `0.207/0.100/1.305/0.030 ms`: mean, least and greatest; the fourth is the deviation.

@@ -3,21 +3,29 @@
 //! which covers the whole test, or of all streams together (`[SUM]`). Streams at once without that line are refused. A sum over
 //! both directions (`-d`, `--full-duplex`) is that of two tests, one each way.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use linerate_result::{Parameter, Role, Sample, Unit, parameters};
 
-use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, Ran};
-use super::interval::{self, Interval};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, Ran, Seen};
+use super::interval::Interval;
 use super::told::Told;
 use super::{Import, Read, Wrong, iperf3_text, lines, shown, units};
 
-pub(super) const IMPORT: Import =
-    Import { name: "iperf", about: "text of iperf 2, client or server, also with -e", looks, read: Read::Log(read) };
+pub(super) const IMPORT: Import = Import {
+    name: "iperf",
+    about: "text of iperf 2, client or server, also with -e",
+    looks,
+    read: Read::Log(read, begins),
+};
 
 fn looks(text: &str) -> bool {
     let own = [" connected with ", "Client connecting to ", "Server listening on TCP", "Server listening on UDP"];
     own.iter().any(|own| text.contains(own)) || (text.contains("[ ID] Interval") && !iperf3_text::looks(text))
+}
+
+fn begins(line: &str) -> bool {
+    line.starts_with("Client connecting to ") || line.starts_with("Server listening on ")
 }
 
 /// A stream, by its number in brackets.
@@ -39,6 +47,8 @@ struct Stream {
     beside: bool,
     /// True behind a line that only datagrams have.
     udp: bool,
+    /// True of round trips of requests that are sent back (`--bounceback`), whose rate is none of the path.
+    bounces: bool,
     /// Options that the line of its connection marks.
     marks: Vec<(String, String)>,
     /// Line of its connection.
@@ -68,6 +78,10 @@ struct Heading {
     datagram: Option<u64>,
     told: Told,
     text: String,
+    /// True of one of `--bounceback`.
+    bounces: bool,
+    /// Line of a client's, until its connection or the reason why it has none.
+    waits: Option<usize>,
 }
 
 /// The part of a log behind one heading.
@@ -92,6 +106,12 @@ fn port(text: &str) -> Option<&str> {
 }
 
 impl Heading {
+    /// Names a client that nothing is told of.
+    fn unended(&mut self, found: &mut Found) {
+        let why = || "a client without a connection behind it, as one that was broken off".to_owned();
+        self.waits.take().into_iter().for_each(|line| found.pass(Wrong { line: Some(line), why: why() }));
+    }
+
     /// Takes a line below the first one.
     fn line(&mut self, line: Line<'_>) {
         let size = SIZES.iter().find_map(|(begin, name)| Some((name, line.text.strip_prefix(begin)?)));
@@ -106,6 +126,7 @@ impl Heading {
         if let Some(rest) = line.text.strip_prefix("Sending ") {
             self.datagram = rest.split(' ').next().and_then(|bytes| bytes.parse().ok());
         }
+        self.bounces |= line.text.starts_with("Bounce");
         let mark = if self.text.is_empty() { "" } else { "; " };
         self.text = shown(&format!("{}{mark}{}", self.text, line.text), 200);
         self.told.set("heading", &self.text);
@@ -113,7 +134,6 @@ impl Heading {
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    interval::unbroken(text)?;
     let (mut block, mut listens) = (Block::default(), Vec::new());
     // Behind a heading's first line, until its rule.
     let mut open: Option<usize> = None;
@@ -121,11 +141,8 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if iperf3_text::is_own(line.text) {
             return Err(line.wrong("a line of iperf3; import its log alone"));
         }
-        if line.text.starts_with("Bounce-back test") {
-            return Err(line.wrong("a test of requests that are sent back, which is not read"));
-        }
         let is_server = line.text.starts_with("Server listening on ");
-        if is_server || line.text.starts_with("Client connecting to ") {
+        if begins(line.text) {
             if line.text.contains("SCTP port") {
                 return Err(line.wrong("a test over SCTP, which is not read"));
             }
@@ -137,13 +154,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             let protocol = Some(if line.text.contains("UDP port") { "udp" } else { "tcp" });
             let heading = &mut block.headings[usize::from(is_server)];
-            *heading = Heading { protocol, ..Heading::default() };
+            heading.unended(found);
+            *heading = Heading { protocol, waits: Some(line.number).filter(|_| !is_server), ..Heading::default() };
             listens.extend(port(line.text).filter(|_| is_server && listens.len() < 64));
             if !is_server {
                 heading.told.set("host", line.text.split([' ', ',']).nth(3).unwrap_or_default());
             }
             open = Some(usize::from(is_server));
         } else if found.failed(line) {
+            block.headings[0].waits = None;
         } else if let Some(rest) = line.text.strip_prefix('[') {
             open = None;
             bracket(&mut block, rest, line, &listens, found)?;
@@ -175,10 +194,14 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         let host = peer.split_whitespace().next().unwrap_or_default();
         let peer = port(peer).map(|port| format!("{host}:{port}")).unwrap_or_default();
         let server = port(local).is_some_and(|port| listens.contains(&port));
+        if !server {
+            block.headings[0].waits = None;
+        }
         let (duplex, opened) = (rest.contains("(full-duplex)"), Some(line.number));
         let ends = rest.split(" (").next().unwrap_or(rest).to_owned();
         let marks = marks(rest);
-        let of = Stream { id: id.to_owned(), peer, ends, server, duplex, opened, marks, ..Stream::default() };
+        let bounces = rest.contains("(bb ") || rest.contains("(bb)") || !server && block.headings[0].bounces;
+        let of = Stream { id: id.to_owned(), peer, ends, server, duplex, opened, marks, bounces, ..Stream::default() };
         if duplex {
             block.streams.push(Stream { reverse: true, ..of.clone() });
         }
@@ -201,8 +224,11 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
         of_sum.into_iter().for_each(|sum| sum.late(rest));
         return Ok(());
     };
-    let (from, told) = (interval.from, block.told.clone());
+    let (from, told, trips) = (interval.from, block.told.clone(), trips(rest));
     block.told.result();
+    if is_sum && trips {
+        return Ok(());
+    }
     if is_sum {
         block.sums.push((interval, told));
         return Ok(());
@@ -236,12 +262,22 @@ fn bracket(block: &mut Block, rest: &str, line: Line<'_>, listens: &[&str], foun
                 return Err(line.wrong(why));
             }
             stream.udp |= interval.jitter_ns.is_some();
+            stream.bounces |= trips;
             stream.intervals.push(interval);
             stream.told = told;
         }
         _ => return Err(line.wrong("an interval without the line of its connection")),
     }
     Ok(())
+}
+
+/// True of a row with round trips, `10=0.444/0.394/0.554/0.045 ms`.
+fn trips(row: &str) -> bool {
+    let count = |word: &str| {
+        word.split_once('=')
+            .is_some_and(|(count, times)| count.parse::<u64>().is_ok() && times.matches('/').count() == 3)
+    };
+    row.split_whitespace().any(count)
 }
 
 /// The options in the marks of a connection's line, `(trip-times) (sock=6) (icwnd/mss/irtt=14/1448/150)`. Its number, its
@@ -263,6 +299,11 @@ fn marks(line: &str) -> Vec<(String, String)> {
 impl Block {
     /// Adds the streams of the block: those that a last line sums up as one test, others each by itself.
     fn end(mut self, found: &mut Found) -> Result<(), Wrong> {
+        self.headings[0].unended(found);
+        for bounces in self.streams.extract_if(.., |stream| stream.bounces) {
+            let why = "a test of requests that are sent back (--bounceback), which is not read".to_owned();
+            found.pass(Wrong { line: Some(bounces.begun()), why });
+        }
         for opened in
             self.streams.iter().filter(|stream| stream.intervals.is_empty()).filter_map(|stream| stream.opened)
         {
@@ -345,22 +386,25 @@ impl Block {
             let peers = members.iter().map(|member| member.peer.clone()).collect();
             add(&whole, &self.headings, members.len(), peers, found)?;
         }
-        parts.iter().for_each(|part| alone_of(part, found));
         alone.extend(ended);
         alone.extend(streams);
+        // Streams at once whose sum has not come.
+        let mut unsummed = BTreeSet::new();
         for at in 0..alone.len() {
             let (before, rest) = alone.split_at_mut(at);
             let stream = &mut rest[0];
             let begun = stream.begun();
-            for other in before.iter_mut().rev().take_while(|other| other.closed() > begun) {
-                if (other.server, other.reverse) == (stream.server, stream.reverse) {
+            for (place, other) in before.iter_mut().enumerate().rev().take_while(|(_, other)| other.closed() > begun) {
+                if (other.server, other.reverse) != (stream.server, stream.reverse) {
+                    (stream.both, stream.beside, other.both) = (true, true, true);
+                } else if unsummed.insert(at) | unsummed.insert(place) {
                     let why = format!("streams at once (line {}) without the line of their sum", other.closed());
-                    return Err(Wrong { line: Some(stream.closed()), why });
+                    found.pass(Wrong { line: Some(stream.closed()), why });
                 }
-                (stream.both, stream.beside, other.both) = (true, true, true);
             }
         }
-        for stream in &alone {
+        parts.iter().for_each(|part| alone_of(part, found));
+        for (_, stream) in alone.iter().enumerate().filter(|(at, _)| !unsummed.contains(at)) {
             add(stream, &self.headings, 1, vec![stream.peer.clone()], found)?;
         }
         Ok(())
@@ -504,7 +548,7 @@ fn add(
     }
     if !stream.ends.is_empty() {
         let way = if stream.reverse { "back" } else { "forth" };
-        found.once(format!("{way} {} {} {}", stream.ends, last.to, last.bytes), None, last.line)?;
+        found.once(format!("{way} {} {} {}", stream.ends, last.to, last.bytes), Seen::default(), last.line)?;
     }
     if stream.reverse {
         measured.parameters.insert("reverse".to_owned(), true.into());

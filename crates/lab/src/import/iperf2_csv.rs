@@ -7,12 +7,12 @@ use std::net::IpAddr;
 
 use linerate_result::{Parameter, Sample, Unit, parameters};
 
-use super::found::{CALLED_TCP, Found, Line, MEAN, Measured};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, Seen};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, units};
 
 pub(super) const IMPORT: Import =
-    Import { name: "iperf-csv", about: "values of iperf 2 (-y C)", looks, read: Read::Log(read) };
+    Import { name: "iperf-csv", about: "values of iperf 2 (-y C)", looks, read: Read::Log(read, |_| false) };
 
 fn looks(text: &str) -> bool {
     lines(text).take(50).any(|line| Values::of(line.text).is_some())
@@ -251,7 +251,7 @@ fn add(stream: &Stream<'_>, streams: usize, found: &mut Found) -> Result<(), Wro
     };
     measured.told.set("host", last.ends[2]);
     measured.parameters.insert("streams".to_owned(), streams.map_or_else(|| "not told".into(), Parameter::from));
-    found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), None, line.number)?;
+    found.once(format!("{:?} {} {} {}", last.ends, last.id, last.to, last.bytes), Seen::default(), line.number)?;
     if protocol == "tcp" {
         let told = "the values do not tell TCP from datagrams of which no server reports";
         measured.warnings.push(format!("{told}{CALLED_TCP}"));

@@ -8,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use linerate_result::{Parameters, Role, Sample, Unit, parameters};
 use serde_json::{Value, json};
 
-use super::found::{Found, Line, Measured, Ran};
+use super::found::{Found, Line, Measured, Ran, Seen};
 use super::told::Told;
 use super::{Import, Read, Wrong, json, lines, shown, units};
 
@@ -39,16 +39,17 @@ const BACK: Half =
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
-    let documents = json::between(text, |line| match line {
+    let (documents, cut) = json::between(text, |line| match line {
         Some(line) => {
             told.line(line);
             tolds.insert(line.number, told.clone());
         }
         None => told.result(),
     })?;
+    cut.into_iter().for_each(|cut| found.pass(cut));
     let is_error = |line: &Line<'_>| line.text.contains("\"error\"");
     let errors: Vec<usize> = lines(text).filter(is_error).map(|line| line.number).collect();
-    for (document, line) in joined(documents)? {
+    for (document, line) in joined(documents, found)? {
         let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
         if document.get("start").is_none() || document.get("end").is_none() {
             return Err(Wrong { line: Some(line), why: "no document of iperf3: it has no start or no end".to_owned() });
@@ -65,7 +66,11 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         if let Some(cookie) = &cookie {
             // Who writes documents by hand may give tests of two kinds one cookie.
             let protocol = protocol(&document).unwrap_or_default();
-            found.once(format!("{cookie} {protocol}"), Some(cookie), line)?;
+            let of = |path: [&str; 3]| json::at(&document, &path).map(Value::to_string);
+            let times = [["start", "timestamp", "timesecs"], ["start", "test_start", "num_streams"]].map(of);
+            let serves = json::at(&document, &["start", "accepted_connection"]).is_some();
+            let seen = Seen { cookie: Some(cookie.clone()), serves, start: format!("{times:?}") };
+            found.once(format!("{cookie} {protocol}"), seen, line)?;
         }
         let failed = errors.get(errors.partition_point(|error| *error < line)).copied().unwrap_or(line);
         found.add(measured(&document, &PLAIN, [line, failed], told.clone()))?;
@@ -81,7 +86,7 @@ type Document = (Value, usize);
 
 /// Documents, with those that came as events (`--json-stream`) put together. A document behind its own events (as
 /// `--json-stream-full-output` writes) stands for them.
-fn joined(all: Vec<Document>) -> Result<Vec<Document>, Wrong> {
+fn joined(all: Vec<Document>, found: &mut Found) -> Result<Vec<Document>, Wrong> {
     let (mut joined, mut open): (Vec<Document>, Option<Document>) = (Vec::new(), None);
     let unended = |line: usize| Wrong {
         line: Some(line),
@@ -127,7 +132,8 @@ fn joined(all: Vec<Document>) -> Result<Vec<Document>, Wrong> {
             whole["end"] = json!({});
             joined.push((whole, line));
         }
-        Some((_, line)) => return Err(unended(line)),
+        // The last one: those before it are whole.
+        Some((_, line)) => found.pass(unended(line)),
         None => {}
     }
     Ok(joined)

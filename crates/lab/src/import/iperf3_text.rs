@@ -6,8 +6,8 @@
 
 use linerate_result::{Parameters, Role, Sample, Unit};
 
-use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, NOT_TAKEN, Ran};
-use super::interval::{self, Interval};
+use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, NOT_TAKEN, Ran, Seen};
+use super::interval::Interval;
 use super::told::Told;
 use super::{Import, Read, Wrong, date, iperf3, lines, shown, units};
 
@@ -15,8 +15,12 @@ pub(super) const IMPORT: Import = Import {
     name: "iperf3-text",
     about: "iperf3's lines, of a client or a server, one test or many",
     looks,
-    read: Read::Log(read),
+    read: Read::Log(read, |line| begins(stamped(line))),
 };
+
+fn begins(line: &str) -> bool {
+    ["Connecting to host ", "Accepted connection from "].iter().any(|begin| line.starts_with(begin))
+}
 
 pub(super) fn looks(text: &str) -> bool {
     text.lines().any(|line| is_own(stamped(line)))
@@ -135,7 +139,6 @@ struct Test {
 }
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
-    interval::unbroken(text)?;
     let (mut open, mut told, mut aside): (Option<Test>, Told, bool) = (None, Told::default(), false);
     let mut listens = false;
     // An end by a signal that is told before the test: standard error comes first where output goes to a file.
@@ -552,33 +555,44 @@ impl Test {
 
 /// Ends a test: adds what it measured in each direction.
 fn close(open: &mut Option<Test>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
-    let Some(test) = open.take() else { return Ok(()) };
+    let Some(mut test) = open.take() else { return Ok(()) };
+    told.result();
     if test.rows.is_empty() && test.failures.is_empty() {
         let why = "a test without its rows; give the whole log".to_owned();
-        return Err(Wrong { line: Some(test.line), why });
+        found.pass(Wrong { line: Some(test.line), why });
+        return Ok(());
     }
-    told.result();
     let figures = test.rows.iter().map(|row| (row.interval.bytes.to_bits(), row.interval.rate.to_bits()));
-    let cookie = test.cookie.as_deref();
-    let name = match cookie {
+    let cookie = test.cookie.clone();
+    let start = cookie.as_ref().map_or_else(String::new, |_| test.ends.clone());
+    let seen = Seen { serves: test.serves, start, cookie };
+    let name = match &seen.cookie {
         Some(cookie) => Some(format!("{cookie} {}", test.udp)),
         None => (!test.ends.is_empty()).then(|| format!("{} {:?}", test.ends, figures.collect::<Vec<_>>())),
     };
     if let Some(name) = name {
-        found.once(name, cookie, test.line)?;
+        found.once(name, seen, test.line)?;
     }
     // Both ends may tell of one test.
-    let ran = if found.connected(&test.connection, " connected to ") { Ran::Within } else { Ran::After };
-    if test.rows.iter().any(|row| row.sends.is_some()) {
+    let mut ran = if found.connected(&test.connection, " connected to ") { Ran::Within } else { Ran::After };
+    let ways = if test.rows.iter().any(|row| row.sends.is_some()) {
         // First what the client sends.
-        found.add(Measured { ran, ..test.measured(Some(!test.serves))? })?;
-        let ran = if ran == Ran::After { Ran::Beside } else { ran };
-        found.add(Measured { ran, ..test.measured(Some(test.serves))? })
+        vec![Some(!test.serves), Some(test.serves)]
     } else {
-        let mut test = test;
         // A server says which end it was by the rows it has figures for.
         let has = |end| test.rows.iter().any(|row| row.last && row.end == Some(end) && row.interval.bytes > 0.0);
         test.reverse |= test.serves && has(End::Sender) && !has(End::Receiver);
-        found.add(Measured { ran, ..test.measured(None)? })
+        vec![None]
+    };
+    match ways.into_iter().map(|sends| test.measured(sends)).collect::<Result<Vec<_>, _>>() {
+        // No other test depends on it.
+        Err(wrong) => found.pass(wrong),
+        Ok(all) => {
+            for measured in all {
+                found.add(Measured { ran, ..measured })?;
+                ran = if ran == Ran::After { Ran::Beside } else { ran };
+            }
+        }
     }
+    Ok(())
 }

@@ -9,15 +9,19 @@ use super::{Line, Wrong, shown};
 /// # Errors
 /// [`between`].
 pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
-    between(text, |_| {})
+    let (all, cut) = between(text, |_| {})?;
+    cut.map_or(Ok(all), Err)
 }
 
-/// The documents of a text, each with the number of its first line. Other lines are given to `other` as they come, and `None`
-/// for a document.
+/// The documents of a text, each with the number of its first line, and the last one that has no end. Other lines are given to
+/// `other` as they come, and `None` for a document.
 ///
 /// # Errors
 /// No JSON behind a brace that begins a line, or what may be a part of a document before it.
-pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Result<Vec<(Value, usize)>, Wrong> {
+pub(super) fn between(
+    text: &str,
+    mut other: impl FnMut(Option<Line<'_>>),
+) -> Result<(Vec<(Value, usize)>, Option<Wrong>), Wrong> {
     let is_part = |line: &str| ["\":", "\" :", "\"\t:"].iter().any(|part| line.contains(part));
     let line_at = |offset: usize| 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
     let (mut all, mut at) = (Vec::new(), 0);
@@ -31,7 +35,7 @@ pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Re
             other(Some(line));
         }
         if begin == text.len() {
-            return Ok(all);
+            return Ok((all, None));
         }
         let mut stream = Deserializer::from_str(&text[begin..]).into_iter::<Value>();
         match stream.next() {
@@ -40,12 +44,16 @@ pub(super) fn between(text: &str, mut other: impl FnMut(Option<Line<'_>>)) -> Re
                 other(None);
             }
             Some(Err(why)) => {
-                let line = line_at(begin) + why.line().saturating_sub(1);
+                let first = line_at(begin);
+                let line = first + why.line().saturating_sub(1);
                 let text = why.to_string();
                 let text = text.split(" at line ").next().unwrap_or_default();
-                return Err(Wrong { line: Some(line), why: format!("no JSON: {}", shown(text, 100)) });
+                let of =
+                    if why.is_eof() { format!(" (the document of line {first} has no end)") } else { String::new() };
+                let wrong = Wrong { line: Some(line), why: format!("no JSON: {}{of}", shown(text, 100)) };
+                return if why.is_eof() { Ok((all, Some(wrong))) } else { Err(wrong) };
             }
-            None => return Ok(all),
+            None => return Ok((all, None)),
         }
         at = begin + stream.byte_offset();
     }

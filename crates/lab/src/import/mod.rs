@@ -27,6 +27,9 @@ mod told;
 mod units;
 mod xdd;
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
 use linerate_result::{RunResult, Timestamp};
 use thiserror::Error;
 
@@ -56,8 +59,8 @@ pub struct Import {
 }
 
 enum Read {
-    /// A log of lines, whose findings become one run.
-    Log(fn(&str, &mut Found) -> Result<(), Wrong>),
+    /// A log of lines, whose findings become one run. The second is true of a line that begins a test.
+    Log(fn(&str, &mut Found) -> Result<(), Wrong>, fn(&str) -> bool),
     /// Documents of another program, whose findings become one run.
     Foreign(fn(&str, &mut Found) -> Result<(), Wrong>),
     /// Documents of linerate, each a run.
@@ -167,7 +170,7 @@ pub fn read(
         });
     };
     let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
-    if let (None, Read::Log(_) | Read::Foreign(_)) = (format, &row.read)
+    if let (None, Read::Log(..) | Read::Foreign(_)) = (format, &row.read)
         && let Some(other) = IMPORTS.iter().rfind(|other| other.name != row.name && other.is_in(&parts))
     {
         let why = format!("results of {} and of {} in one file; import each from its own file", row.name, other.name);
@@ -182,13 +185,9 @@ pub fn read(
         match row.read {
             Read::Documents(read) => runs.extend(read(text).map_err(wrong)?),
             Read::Foreign(read) => read(text, &mut found).map_err(wrong)?,
-            Read::Log(read) => {
-                let read = read(text, &mut found);
-                // A number that is cut is a number, and what fails before it may lack what is behind it.
-                if let Some(last) = cut(text) {
-                    return Err(wrong(last.wrong("the last line has no end, so that it may be cut")));
-                }
-                read.map_err(|why| wrong(why.of(source.as_deref())))?;
+            Read::Log(read, begins) => {
+                read(&unbroken(text, begins, &mut found), &mut found)
+                    .map_err(|why| wrong(why.of(source.as_deref())))?;
                 found.start = found.start.or_else(|| date::first(text));
             }
         }
@@ -237,6 +236,39 @@ pub(crate) fn shown(text: &str, most: usize) -> String {
         shown.push('…');
     }
     shown
+}
+
+/// The text without the tests of which a line is cut or wrapped, which are passed over. All other lines keep their numbers, and
+/// what stands between wrapped ones is a condition still. A number that is cut is a number, so nothing of its test is read.
+fn unbroken<'a>(text: &'a str, begins: fn(&str) -> bool, found: &mut Found) -> Cow<'a, str> {
+    let (cut, wrapped) = (cut(text), interval::wrapped(text));
+    let begun: BTreeSet<usize> = lines(text).filter(|line| begins(line.text)).map(|line| line.number).collect();
+    let test = |number: usize| begun.range(..=number).next_back().copied().unwrap_or(0);
+    // The first fault of each test, by the line that begins it.
+    let mut faults: BTreeMap<usize, Wrong> = BTreeMap::new();
+    for (row, end) in &wrapped {
+        let why =
+            format!("a row that was wrapped, whose end stands on line {end}; give the lines as the program wrote them");
+        faults.entry(test(row.number)).or_insert_with(|| row.wrong(&why));
+    }
+    let last = cut.map(|line| (test(line.number), line));
+    if let Some((begin, line)) = last {
+        let of = if begin > 0 { format!(", and with it the test of line {begin}") } else { String::new() };
+        faults.insert(begin, line.wrong(&format!("the last line has no end, so that it may be cut{of}")));
+    }
+    if faults.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let ends: BTreeSet<usize> = wrapped.iter().map(|(_, end)| *end).collect();
+    let is_left = |number: usize, line: &str| {
+        let of = test(number);
+        let is_its = || of == number || line.trim_start().starts_with('[') || ends.contains(&number);
+        last.is_some_and(|(begin, _)| begin == of) || faults.contains_key(&of) && is_its()
+    };
+    let kept =
+        text.split_inclusive('\n').zip(1..).map(|(line, n)| if is_left(n, line) { "\n" } else { line }).collect();
+    faults.into_values().for_each(|wrong| found.pass(wrong));
+    Cow::Owned(kept)
 }
 
 /// The last line of a text, if it has digits and no end.

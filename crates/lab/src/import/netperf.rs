@@ -12,15 +12,23 @@ use linerate_result::Sample;
 
 use super::found::{Found, Line, Measured};
 use super::told::Told;
-use super::{Import, Read, Wrong, date, lines, shown, units};
+use super::{Import, Read, Wrong, command, date, lines, shown, units};
 use classic::Table;
 pub(super) use listed::UNREAD;
 
-pub(super) const IMPORT: Import =
-    Import { name: "netperf", about: "netperf's text, one test or many (npresults.txt)", looks, read: Read::Log(read) };
+pub(super) const IMPORT: Import = Import {
+    name: "netperf",
+    about: "netperf's text, one test or many (npresults.txt)",
+    looks,
+    read: Read::Log(read, begins),
+};
 
 fn looks(text: &str) -> bool {
     text.lines().any(|line| banner(line).is_some() || line.starts_with("THROUGHPUT="))
+}
+
+fn begins(line: &str) -> bool {
+    banner(line).is_some() || command::options(&line.split_whitespace().collect::<Vec<_>>()).is_some()
 }
 
 /// The test that a block is of.
@@ -30,6 +38,8 @@ struct Test {
     host: String,
     samples: Vec<Sample>,
     began: Option<f64>,
+    /// Line of its banner, or of its first interim result, until its result has come.
+    opened: Option<usize>,
     warnings: Vec<String>,
     told: Told,
 }
@@ -69,10 +79,12 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     for line in lines(text) {
         if let Some((name, host, options)) = banner(line.text) {
             finish(&mut state, &mut test, found)?;
+            test.unended(found);
             let mut told = test.told;
             told.set("host", &host);
             told.set("options", &options);
-            (test, state) = (Test { name, host, told, ..Test::default() }, State::Heading(Box::default()));
+            test = Test { name, host, told, opened: Some(line.number), ..Test::default() };
+            state = State::Heading(Box::default());
         } else if let Some(rest) = line.text.strip_prefix("Interim result: ") {
             test.interim(rest, line, found)?;
         } else if let Some(warning) = line.text.strip_prefix("!!! ") {
@@ -80,10 +92,15 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                 test.warnings.push(shown(warning, 200));
             }
         } else {
+            if !test.samples.is_empty() && begins(line.text) {
+                test.unended(found);
+            }
             next(&mut state, &mut test, line, found)?;
         }
     }
-    finish(&mut state, &mut test, found)
+    finish(&mut state, &mut test, found)?;
+    test.unended(found);
+    Ok(())
 }
 
 /// Takes a line that is neither banner nor remark.
@@ -128,6 +145,7 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
         // Numbers behind it may be of the same test.
         **table = Table::default();
         test.told.result();
+        test.opened = None;
         found.pass(wrong);
     }
     Ok(())
@@ -136,12 +154,17 @@ fn next(state: &mut State, test: &mut Test, line: Line<'_>, found: &mut Found) -
 /// Ends a block; a list of which only the names came is no result.
 fn finish(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
     finish_pairs(state, test, found)?;
-    if let State::Heading(table) = state
-        && let Some(measured) = table.end()?
-    {
-        found.add(measured)?;
+    match state {
+        State::Heading(table) => match table.end() {
+            Ok(ended) => ended.into_iter().try_for_each(|measured| found.add(measured)),
+            // The banner of another test, or the end, says that it has no second line.
+            Err(wrong) => {
+                found.pass(wrong);
+                Ok(())
+            }
+        },
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn finish_pairs(state: &mut State, test: &mut Test, found: &mut Found) -> Result<(), Wrong> {
@@ -154,6 +177,13 @@ fn finish_pairs(state: &mut State, test: &mut Test, found: &mut Found) -> Result
 }
 
 impl Test {
+    /// Names a test whose result has not come.
+    fn unended(&mut self, found: &mut Found) {
+        let why = "a test without its result, as one that was broken off";
+        self.opened.take().into_iter().for_each(|line| found.pass(Wrong { line: Some(line), why: why.to_owned() }));
+        (self.samples, self.began) = (Vec::new(), None);
+    }
+
     /// `1234.56 10^6bits/s over 1.000 seconds ending at 1234567.890`.
     fn interim(&mut self, rest: &str, line: Line<'_>, found: &mut Found) -> Result<(), Wrong> {
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -164,6 +194,7 @@ impl Test {
         };
         let (value, over, end) = read().ok_or_else(|| line.wrong("an interim result without rate and time"))?;
         found.start = found.start.or_else(|| date::of_epoch(end - over));
+        self.opened.get_or_insert(line.number);
         let began = *self.began.get_or_insert(end - over);
         self.samples.push(Sample { t_s: (end - began).into(), value: value.into() });
         Ok(())
@@ -172,7 +203,7 @@ impl Test {
     /// A finding of this test, to which its samples and warnings go.
     fn measured(&mut self, line: usize) -> Measured {
         let name = if self.name.is_empty() { "netperf" } else { &self.name };
-        self.began = None;
+        (self.began, self.opened) = (None, None);
         let told = self.told.clone();
         self.told.result();
         Measured {

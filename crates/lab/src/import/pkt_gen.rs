@@ -7,8 +7,12 @@ use super::found::{Found, Line, MEAN, Measured};
 use super::told::Told;
 use super::{Import, Read, Wrong, command, lines, shown, units};
 
-pub(super) const IMPORT: Import =
-    Import { name: "pkt-gen", about: "lines of pkt-gen -f tx, rx or ping", looks, read: Read::Log(read) };
+pub(super) const IMPORT: Import = Import {
+    name: "pkt-gen",
+    about: "lines of pkt-gen -f tx, rx or ping",
+    looks,
+    read: Read::Log(read, |line| opening(line).is_some()),
+};
 
 fn looks(text: &str) -> bool {
     let own = |line: &str| line.contains("main_thread [") && line.contains("pps (");
@@ -29,8 +33,9 @@ struct Run {
     port: Option<String>,
     threads: Option<u64>,
     samples: Vec<Sample>,
-    /// Number of round trips, the least and the sum, nanoseconds.
+    /// Number of round trips, the least and the sum, nanoseconds; and true behind their total.
     trips: Option<(u64, f64, f64)>,
+    tripped: bool,
     frames: Option<u64>,
     seconds: Option<f64>,
     bytes: Option<u32>,
@@ -137,11 +142,15 @@ impl Run {
             self.mode = Some(mode.to_owned());
         }
         let read = || {
-            let (count, rest) = line.text.split_once(" count ")?.1.split_once(" RTT: min ")?;
+            let total = line.text.split_once("RTT over ").and_then(|(_, rest)| rest.split_once(" packets: min "));
+            let second = || line.text.split_once(" count ")?.1.split_once(" RTT: min ");
+            let (count, rest) = total.or_else(second)?;
             let (least, mean) = rest.strip_suffix(" ns")?.split_once(" av ")?;
-            Some((count.parse::<u64>().ok()?, units::number(least)?, units::number(mean)?))
+            Some((total.is_some(), count.parse::<u64>().ok()?, units::number(least)?, units::number(mean)?))
         };
-        if let Some((count, least, mean)) = read() {
+        if let Some((true, count, least, mean)) = read() {
+            (self.trips, self.tripped) = (Some((count, least, count as f64 * mean)), true);
+        } else if let Some((_, count, least, mean)) = read() {
             let (all, known, sum) = self.trips.unwrap_or((0, f64::INFINITY, 0.0));
             self.trips = Some((all.saturating_add(count), known.min(least), sum + count as f64 * mean));
         }
@@ -202,7 +211,7 @@ impl Run {
 
     /// Adds the run, if anything was counted.
     fn end(mut self, speed: Option<f64>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
-        let cut = speed.is_none() && self.frames.is_none();
+        let cut = speed.is_none() && self.frames.is_none() && !self.tripped;
         if self.way == Some("rx") {
             // A receiver's time begins with its first packet.
             let waited = self.samples.iter().take_while(|sample| sample.value.known() == Some(0.0)).count();
@@ -212,20 +221,27 @@ impl Run {
             if waited > 0 && self.samples.is_empty() && cut {
                 let why = "a receiver that waited for its first packet still".to_owned();
                 found.pass(Wrong { line: Some(self.line), why });
+                return Ok(());
             }
         }
         let rates = || self.samples.iter().filter_map(|sample| sample.value.known());
         let mut warnings = Vec::new();
         let value = match (speed, self.frames, rates().count()) {
             (Some(speed), ..) => speed,
-            (None, None, 0) => return Ok(()),
+            (None, None, 0) => {
+                let why = "a run without its figures, as one that was broken off".to_owned();
+                (self.opened > 0).then(|| found.pass(Wrong { line: Some(self.opened), why }));
+                return Ok(());
+            }
             (None, Some(0), _) => 0.0,
             (None, Some(frames), _) if self.seconds.is_some_and(|seconds| seconds > 0.0) => {
                 frames as f64 / self.seconds.unwrap_or(1.0)
             }
             (None, _, 0) => return Ok(()),
             (None, _, count) => {
-                warnings.push("the log ends before the total: the figure is the mean of its lines".to_owned());
+                if cut {
+                    warnings.push("the log ends before the total: the figure is the mean of its lines".to_owned());
+                }
                 rates().sum::<f64>() / count as f64
             }
         };
@@ -252,7 +268,7 @@ impl Run {
             told: told.clone(),
             id: self.bytes.map_or_else(|| mode.to_owned(), |bytes| format!("{mode}-{bytes}")),
             title: match mode {
-                "ping" => "Ping, packets sent",
+                "ping" => "Ping, round trips",
                 "tx" => "Transmit",
                 _ => "Receive",
             }
@@ -260,7 +276,8 @@ impl Run {
             workload: format!("pkt-gen-{mode}"),
             parameters: parameters([("direction", Parameter::from(mode))]),
             ports: self.port.into_iter().collect(),
-            frame_bytes: self.bytes,
+            // Frames of a rate are shown by their size.
+            frame_bytes: self.bytes.filter(|_| !pings),
             value: Some((value, Unit::Pps)),
             seconds: self.seconds.or_else(|| self.samples.last().and_then(|last| last.t_s.known())),
             samples: self.samples,
@@ -271,10 +288,11 @@ impl Run {
             measured.told.set("mode", mode);
         }
         if let Some((count, least, sum)) = self.trips.filter(|(count, ..)| pings && *count > 0) {
-            let mean = sum / count as f64;
-            measured
-                .further
-                .extend([("latency_min", least), ("latency_mean", mean)].map(|(n, ns)| (n.to_owned(), (ns, Unit::Ns))));
+            // The lines of each second are of what was sent.
+            measured.samples.clear();
+            measured.further.push(("sent".to_owned(), (value, Unit::Pps)));
+            measured.further.push(("latency_min".to_owned(), (least, Unit::Ns)));
+            measured.value = Some((sum / count as f64, Unit::Ns));
             measured.counters.push(("round_trips".to_owned(), count));
         }
         for (name, count) in [("frame_bytes", self.bytes.map(u64::from)), ("threads", self.threads)] {

@@ -10,7 +10,7 @@ use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
 
 pub(super) const IMPORT: Import =
-    Import { name: "xdd", about: "tables of xdd, also those of -csvout", looks, read: Read::Log(read) };
+    Import { name: "xdd", about: "tables of xdd, also those of -csvout", looks, read: Read::Log(read, |_| false) };
 
 fn looks(text: &str) -> bool {
     let heading = |line| is_heading(&cells(line)) && text.contains("UNITS>>") || is_heading_of_6(&cells(line));

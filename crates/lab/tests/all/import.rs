@@ -270,8 +270,8 @@ fn what_cannot_be_read_is_named_by_file_and_line() {
         unknown.starts_with("x: no format") && unknown.contains("iperf3-text, fio, fio-terse, netperf"),
         "{unknown}"
     );
-    let nothing = read("x", "MIGRATED TCP STREAM TEST from a to b\n").unwrap_err().to_string();
-    assert_eq!(nothing, "x: no result of netperf in it; give its whole output, or name another --format");
+    let nothing = read("x", "Server listening on TCP port 5001\n").unwrap_err().to_string();
+    assert_eq!(nothing, "x: no result of iperf in it; give its whole output, or name another --format");
 }
 
 #[test]

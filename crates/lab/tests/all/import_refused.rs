@@ -329,7 +329,7 @@ fn who_sent_is_not_guessed_and_a_cut_number_is_not_read() {
         .map(|line| line.to_owned() + "\n")
         .collect();
     assert!(refused(&rates).contains("nothing says whether it sent or received"), "{}", refused(&rates));
-    for (name, cut) in [("npresults.txt", 3), ("iperf2-tcp.csv", 4), ("iperf2-tcp.txt", 1), ("pktgen-tx.txt", 2)] {
+    for (name, cut) in [("iperf2-tcp.csv", 4), ("iperf2-tcp.txt", 1), ("pktgen-tx.txt", 2)] {
         let text = file(name).text.trim_end();
         let why = refused(&text[..text.len() - cut]);
         assert!(why.contains("no end, so that it may be cut") || why.starts_with("x:"), "{name}: {why}");

@@ -5,6 +5,7 @@ mod import;
 mod import_foreign;
 mod import_iperf3;
 mod import_kinds;
+mod import_left;
 mod import_other;
 mod import_refused;
 mod index;
