@@ -43,10 +43,10 @@ fn laid_out(option: &mut Struct<96>) -> Result<Arc<Area>, c_int> {
         option.set_u32(at, if option.u32(at) == 0 { usual } else { option.u32(at) });
     }
     let [ifs, rings] = [56, 72].map(|at| (option.u32(at) as usize).saturating_mul(option.u32(at + 4) as usize));
-    let (from, len) = (option.u64(24), usize::try_from(option.u64(32)).unwrap_or(usize::MAX));
+    let (from, len) = (option.u64(24), usize::try_from(option.u64(32)).map_err(|_| libc::EINVAL)?);
     let rings = ifs.saturating_add(rings).checked_next_multiple_of(UNIT).unwrap_or(usize::MAX);
     let room = len.saturating_sub(rings) / BUF;
-    let bufs = option.u32(88).min(u32::try_from(room).unwrap_or(u32::MAX));
+    let bufs = u32::try_from(room.min(option.u32(88) as usize)).map_err(|_| libc::EINVAL)?;
     if option.u32(92) != BUF_BYTES || bufs <= 2 || rings <= UNIT {
         say(format_args!(
             "option EXTMEM: {len} bytes have no room for what is asked, or buffers are not of {BUF} bytes"

@@ -28,7 +28,7 @@ pub(crate) fn call(file: &File, registers: bool, argument: u64) -> Answer {
         return command(registers, &mut request, &name);
     }
     let port = if registers { registered(file, &mut request, name)? } else { known(&name, request.u16(46))? };
-    request.set_u32(24, u32::try_from(port.area.memory.len).unwrap_or(u32::MAX));
+    request.set_u32(24, u32::try_from(port.area.memory.len).map_err(|_| libc::EOVERFLOW)?);
     request.set_u32(28, port.slots[0]);
     request.set_u32(32, port.slots[1]);
     let [tx, rx, ..] = port.counts();
