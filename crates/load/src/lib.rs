@@ -34,6 +34,7 @@ mod units;
 mod workload;
 mod workloads;
 
+pub use linerate_port::switch::{Headroom, Span};
 pub use name::resolve;
 pub use output::{Keeper, Output, Over, Record, Speaker};
 pub use socket::{Handshake, acknowledges, connect_from, handshake};

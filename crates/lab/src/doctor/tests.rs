@@ -1,6 +1,7 @@
 //! Faults that are put into the recorded tree of a card and of the machine around it: each is found by its rule, alone and with
 //! another one, and a healthy tree has none.
 
+mod dcb;
 mod faults;
 mod freebsd;
 mod hosts;

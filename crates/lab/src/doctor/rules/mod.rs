@@ -1,6 +1,7 @@
 //! The rules, by their subject. A new one is a row and a function of such a file.
 
 mod bus;
+mod dcb;
 mod firewall;
 mod freebsd;
 mod interrupts;
@@ -24,6 +25,7 @@ use std::sync::LazyLock;
 pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     [
         link::RULES,
+        dcb::RULES,
         bus::RULES,
         offloads::RULES,
         queues::RULES,

@@ -39,6 +39,85 @@ pub(super) const LINK: &str = "netlink/link";
 /// Behind the message of the interface itself.
 pub(super) const END: &str = "57 text pci\n";
 
+/// Zeros in hexadecimal digits.
+macro_rules! zeros {
+    (8) => {
+        "0000000000000000"
+    };
+    (24) => {
+        concat!(zeros!(8), zeros!(8), zeros!(8))
+    };
+    (64) => {
+        concat!(zeros!(24), zeros!(24), zeros!(8), zeros!(8))
+    };
+}
+
+/// dcbnl tells these attributes.
+macro_rules! dcb {
+    ($($part:expr),*) => {
+        Put("netlink/dcb", concat!("message\nraw hex 00150000\n13 {\n", $($part),*, "}\n"))
+    };
+}
+
+/// `struct ieee_pfc`: attribute, lossless priorities, allowance for the link, pauses received for priority 3.
+macro_rules! pfc {
+    ($kind:literal, $bits:literal, $delay:literal) => {
+        pfc!($kind, $bits, $delay, "00")
+    };
+    ($kind:literal, $bits:literal, $delay:literal, $came:literal) => {
+        concat!(
+            $kind,
+            " hex 08",
+            $bits,
+            "0000",
+            $delay,
+            "0000",
+            zeros!(64),
+            zeros!(24),
+            $came,
+            "00000000000000",
+            zeros!(24),
+            zeros!(8),
+            "\n"
+        )
+    };
+}
+
+/// `struct ieee_ets`: attribute, willing, and of the first four: shares, algorithms, classes of priorities.
+macro_rules! ets {
+    ($kind:literal, $willing:literal, $shares:literal, $algorithms:literal, $classes:literal) => {
+        concat!(
+            $kind,
+            " hex ",
+            $willing,
+            "0800",
+            $shares,
+            "00000000",
+            zeros!(8),
+            $algorithms,
+            "00000000",
+            $classes,
+            "00000000",
+            zeros!(24),
+            "\n"
+        )
+    };
+}
+
+/// Buffer 1, of priority 3, has so many bytes (32 bits, little-endian).
+macro_rules! buffer {
+    ($size:literal) => {
+        concat!("10 hex 0000000100000000 00000100", $size, zeros!(24), "00000400\n")
+    };
+}
+
+/// FCoE has priority 3.
+macro_rules! fcoe {
+    () => {
+        "3 {\n1 hex 01030689\n}\n"
+    };
+}
+
 /// The interface is a bond of `a` and `b`.
 pub(super) const BONDED: Edit = Swap(
     LINK,
@@ -454,6 +533,66 @@ pub(super) const FAULTS: &[Fault] = &[
         &["tc qdisc replace dev ens2f0 root fq; ip link set dev ens2f0 txqueuelen 1000"],
     ),
     Fault("eee", false, &[Put("netlink/eee", "message\n4 u8 1\n5 u8 1\n")], &["ethtool --set-eee ens2f0 eee off"]),
+    Fault(
+        "dcb-ends",
+        true,
+        &[dcb!(pfc!("2", "08", "0000"), pfc!("5", "10", "0000"))],
+        &["linerate dcb set ens2f0 --pfc prio-pfc 3:off 4:on, or the peer as this end"],
+    ),
+    Fault(
+        "dcb-ends",
+        true,
+        &[dcb!(fcoe!(), "6 {\n1 hex 01040689\n}\n")],
+        &["linerate dcb set ens2f0 --app with the peer's, or the peer as this end"],
+    ),
+    Fault(
+        "dcb-willing",
+        true,
+        &[dcb!(
+            ets!("1", "00", "3c280000", "02020000", "00000001"),
+            ets!("4", "00", "32320000", "02020000", "00000001")
+        )],
+        &["linerate dcb set ens2f0 --ets willing on, at the end that is to follow"],
+    ),
+    Fault(
+        "dcb-willing",
+        false,
+        &[dcb!(
+            ets!("1", "01", "3c280000", "02020000", "00000001"),
+            ets!("4", "01", "3c280000", "02020000", "00000001")
+        )],
+        &["linerate dcb set ens2f0 --ets willing off, at the end whose settings are to count"],
+    ),
+    Fault(
+        "dcb-share",
+        true,
+        &[dcb!(ets!("1", "00", "64000000", "02020000", "00000001"), pfc!("2", "08", "0000"))],
+        &["linerate dcb set ens2f0 --ets tc-bw 1:50, and less for others: they sum to 100"],
+    ),
+    Fault(
+        "dcb-headroom",
+        true,
+        &[dcb!(pfc!("2", "08", "0000"), buffer!("00100000"))],
+        &["linerate dcb set ens2f0 --buffer buffer-size 1:7K, or more for a long cable"],
+    ),
+    Fault(
+        "dcb-headroom",
+        true,
+        &[dcb!(pfc!("2", "08", "0500"))],
+        &["linerate dcb set ens2f0 --pfc delay 31392, or more for a long cable; 0 leaves it to the driver"],
+    ),
+    Fault(
+        "dcb-fcoe",
+        true,
+        &[dcb!(fcoe!(), pfc!("2", "10", "0000"))],
+        &["linerate dcb set ens2f0 --pfc prio-pfc 3:on"],
+    ),
+    Fault(
+        "dcb-pauses",
+        false,
+        &[dcb!(pfc!("2", "08", "0000", "07"))],
+        &["find what is slow at the neighbour, or behind it"],
+    ),
     Fault(
         "duplicate-address",
         true,
@@ -1127,4 +1266,30 @@ pub(super) const SILENT: &[(&str, &[Edit])] = &[
              net.ipv4.tcp_rmem = 4096   0x20000 6291456\n-net.ipv4.tcp_sack\n",
         )],
     ),
+    // A driver without DCB, one without a peer, and ends that agree.
+    ("dcb-ends", &[Put("netlink/dcb", "refused 95\n")]),
+    ("dcb-ends", &[dcb!(pfc!("2", "08", "0000"))]),
+    ("dcb-ends", &[dcb!(pfc!("2", "08", "0000"), pfc!("5", "08", "0000"), fcoe!(), "6 {\n1 hex 01030689\n}\n")]),
+    (
+        "dcb-willing",
+        &[dcb!(
+            ets!("1", "01", "3c280000", "02020000", "00000001"),
+            ets!("4", "00", "32320000", "02020000", "00000001")
+        )],
+    ),
+    (
+        "dcb-willing",
+        &[dcb!(
+            ets!("1", "00", "3c280000", "02020000", "00000001"),
+            ets!("4", "00", "3c280000", "02020000", "00000001")
+        )],
+    ),
+    // A strict class needs no share, and one that may lose frames may have none.
+    ("dcb-share", &[dcb!(ets!("1", "00", "64000000", "02000000", "00000001"), pfc!("2", "08", "0000"))]),
+    ("dcb-share", &[dcb!(ets!("1", "00", "64000000", "02020000", "00000001"), pfc!("2", "01", "0000"))]),
+    ("dcb-headroom", &[dcb!(pfc!("2", "08", "a07a"), buffer!("00000100"))]),
+    ("dcb-headroom", &[dcb!(pfc!("2", "01", "0000"), buffer!("00100000"))]),
+    ("dcb-fcoe", &[dcb!(fcoe!(), pfc!("2", "08", "0000"))]),
+    ("dcb-fcoe", &[dcb!(pfc!("2", "10", "0000"))]),
+    ("dcb-pauses", &[dcb!(pfc!("2", "08", "0000"))]),
 ];

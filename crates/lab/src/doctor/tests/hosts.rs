@@ -44,7 +44,7 @@ impl Source for Twice {
 }
 
 /// Findings about a tree that becomes another one while it is looked at.
-fn grown(before: &Tree, after: &Tree) -> Examination {
+pub(super) fn grown(before: &Tree, after: &Tree) -> Examination {
     let later = Rc::new(Cell::new(false));
     let trees = [before, after].map(|tree| Recorded::open(tree.0.path()).unwrap());
     let mut source = Twice { trees, later: later.clone() };
@@ -53,7 +53,7 @@ fn grown(before: &Tree, after: &Tree) -> Examination {
 }
 
 /// Findings about a host by texts, each in a file of that name.
-fn printed(texts: &[(&str, &str)]) -> Examination {
+pub(super) fn printed(texts: &[(&str, &str)]) -> Examination {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in texts {
         let path = folder.path().join(name);
@@ -68,7 +68,7 @@ fn examined(edits: &[Edit]) -> Examination {
 }
 
 /// Findings of a rule: severity, and what is to be typed.
-fn of<'a>(all: &'a Examination, rule: &str) -> Vec<(Severity, &'a str)> {
+pub(super) fn of<'a>(all: &'a Examination, rule: &str) -> Vec<(Severity, &'a str)> {
     let of_rule = all.findings.iter().filter(|one| one.rule == rule);
     of_rule.map(|one| (one.severity, one.mend.as_deref().unwrap_or_default())).collect()
 }
