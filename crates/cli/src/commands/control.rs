@@ -54,6 +54,21 @@ pub(super) struct Show {
 }
 
 impl Show {
+    /// Name that was typed.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// True if a document is asked for.
+    pub(super) const fn json(&self) -> bool {
+        self.json
+    }
+
+    /// True if a line a second is asked for.
+    pub(super) const fn watches(&self) -> bool {
+        self.watch
+    }
+
     /// The same, of the one that `-i` names if it does.
     pub(super) fn of(mut self, name: Option<String>) -> Self {
         self.name = name.or(self.name);
@@ -96,7 +111,7 @@ pub(super) fn the_one(kind: &Kind, typed: Option<&str>) -> Result<String, Troubl
     if let Some(typed) = typed {
         return named(kind, typed);
     }
-    let mut names = list(kind.name).map_err(|e| Trouble::failed(ControlError::from(e).to_string()))?;
+    let mut names = names(kind)?;
     match names.len() {
         0 => Err(Trouble::failed(format!("no {0} runs as this user; start one: {1}", kind.name, kind.start))),
         1 => Ok(names.remove(0)),
@@ -131,7 +146,7 @@ pub(super) fn show(kind: &Kind, arguments: &Show) -> Result<ExitCode, Trouble> {
     let name = match &arguments.name {
         Some(typed) => named(kind, typed)?,
         None => {
-            let mut names = list(kind.name).map_err(|e| Trouble::failed(ControlError::from(e).to_string()))?;
+            let mut names = names(kind)?;
             match names.len() {
                 0 => {
                     return Err(Trouble::failed(format!(
@@ -162,9 +177,14 @@ pub(super) fn show(kind: &Kind, arguments: &Show) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Names of all that run.
+pub(super) fn names(kind: &Kind) -> Result<Vec<String>, Trouble> {
+    list(kind.name).map_err(|e| Trouble::failed(ControlError::from(e).to_string()))
+}
+
 /// Name of the process that a typed name stands for.
 fn named(kind: &Kind, typed: &str) -> Result<String, Trouble> {
-    let names = list(kind.name).map_err(|e| Trouble::failed(ControlError::from(e).to_string()))?;
+    let names = names(kind)?;
     let resolved = (kind.resolve)(typed);
     match names.iter().find(|name| *name == typed || **name == resolved) {
         Some(name) => Ok(name.clone()),
@@ -188,7 +208,7 @@ fn all(kind: &Kind, names: &[String], json: bool) -> String {
 }
 
 /// State of a process, now.
-fn state(kind: &Kind, name: &str) -> Result<Value, Trouble> {
+pub(super) fn state(kind: &Kind, name: &str) -> Result<Value, Trouble> {
     let answer = ask(kind.name, name, "show").map_err(|e| Trouble::failed(e.to_string()))?;
     serde_json::from_str(&answer).map_err(|_| {
         Trouble::failed(format!("{} '{name}' answers with something else: use one version of linerate", kind.name))

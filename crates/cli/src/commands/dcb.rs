@@ -2,6 +2,8 @@
 
 mod asked;
 mod document;
+#[cfg(target_os = "linux")]
+mod host;
 mod words;
 
 pub(super) use document::priorities;
@@ -10,6 +12,7 @@ pub(super) use words::{Words, classes, lossless, priorities_of};
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
 use super::{Command, control, parsed};
+use crate::print::print_told;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::resolve;
@@ -34,8 +37,12 @@ enum What {
     /// Announce a port's settings to its neighbour and negotiate with it until Ctrl-C; each change is printed in a line. What
     /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (linerate nic up --dcb).
     Up(Up),
-    /// Show a port that runs: what is operative, neighbours, counters.
+    /// Show a port that runs: what is operative, neighbours, counters; or an interface whose driver offers DCB to the kernel
+    /// (dcbnl). Without a name, all of both.
     Show(Asked),
+    /// Set what an interface's driver offers, in the words of iproute2's `dcb`; each is read back, and printed before and after.
+    #[cfg(target_os = "linux")]
+    Set(host::Set),
 }
 
 #[derive(Args)]
@@ -58,9 +65,13 @@ struct Up {
 
 #[derive(Args)]
 struct Asked {
-    /// The port of the one to show; needless if only one runs.
+    /// The port of the one to show, where an interface has the same name.
     #[arg(short, value_name = "PORT", conflicts_with = "name")]
     i: Option<String>,
+    /// Print pause frames sent and received by an interface too, as `dcb -s pfc show` has them.
+    #[cfg(target_os = "linux")]
+    #[arg(short, long, conflicts_with = "i")]
+    statistics: bool,
     #[command(flatten)]
     show: control::Show,
 }
@@ -77,8 +88,57 @@ impl From<DcbError> for Trouble {
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
         What::Up(arguments) => up(&arguments),
-        What::Show(arguments) => control::show(&asked::KIND, &arguments.show.of(arguments.i)),
+        What::Show(arguments) => show(arguments),
+        #[cfg(target_os = "linux")]
+        What::Set(arguments) => host::set(&arguments),
     }
+}
+
+/// Shows an interface of the host that is named, or else a port that runs; without a name, all of both.
+#[cfg(target_os = "linux")]
+fn show(arguments: Asked) -> Result<ExitCode, Trouble> {
+    let Asked { i, statistics, show } = arguments;
+    let ports = |show: &control::Show| {
+        if statistics {
+            return Err(Trouble::usage("-s: a port of linerate counts no pause frames; give an interface"));
+        }
+        control::show(&asked::KIND, show)
+    };
+    if i.is_some() || show.watches() {
+        return ports(&show.of(i));
+    }
+    if let Some(name) = show.name() {
+        return match host::Host::named(name) {
+            Ok(host) => {
+                host.print(statistics, show.json());
+                Ok(ExitCode::SUCCESS)
+            }
+            // A port of that name, if one runs; else the line about the interface, if there is one.
+            Err(trouble) => ports(&show).map_err(|port| if host::is_there(name) { trouble } else { port }),
+        };
+    }
+    let hosts = host::Host::all();
+    let names = control::names(&asked::KIND)?;
+    match (hosts.as_slice(), names.as_slice()) {
+        ([], _) => ports(&show),
+        ([host], []) => {
+            host.print(statistics, show.json());
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => {
+            let documents: Result<Vec<Value>, Trouble> =
+                names.iter().map(|name| control::state(&asked::KIND, name)).collect();
+            let documents: Vec<Value> = documents?.into_iter().chain(hosts.iter().map(host::Host::document)).collect();
+            let text = if show.json() { format!("{}\n", Value::Array(documents)) } else { asked::overview(&documents) };
+            print_told(&text, show.json());
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn show(arguments: Asked) -> Result<ExitCode, Trouble> {
+    control::show(&asked::KIND, &arguments.show.of(arguments.i))
 }
 
 /// Lets `dcb show` see what the adapter on a port has negotiated, if it does so.

@@ -51,7 +51,7 @@ enum What {
     ///
     /// Names of the host's are ethtool's, the kernel's, the driver's and FreeBSD's: offloads, ring-rx, combined,
     /// channels-rx, rx-usecs, adaptive-rx, pause-rx, speed, duplex, autoneg, advertise, fec, rss (a number of queues),
-    /// mtu, up, txqueuelen, and of the whole machine net.core.rmem_max and its like. Changes stay; before and after are
+    /// mtu, up, txqueuelen, those of `dcb set`, and of the whole machine net.core.rmem_max and its like. Changes stay; before and after are
     /// printed. `nic save` writes all names that an interface has.
     Set(Set),
     /// Write all settings of an interface of the host that can be set into a file.
@@ -175,6 +175,8 @@ fn set_host(words: &[String]) -> Result<ExitCode, Trouble> {
     change_host(name, words)
 }
 
+#[cfg(target_os = "linux")]
+pub(super) use machine::{interface, state as settings_of, told};
 #[cfg(target_os = "linux")]
 use machine::{set as change_host, show as of_host};
 

@@ -6,6 +6,7 @@ mod bench;
 mod conformance;
 mod control;
 mod dcb;
+mod dcb_host;
 mod doctor;
 mod ends;
 mod fcoe;

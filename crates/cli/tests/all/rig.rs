@@ -1,6 +1,7 @@
 //! Virtual machines with the Linux kernel's FCoE, and the programs that run beside them.
 
 use crate::process::{BINARY, Process};
+use linerate_skip::{is_installed, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -40,6 +41,51 @@ pub(crate) fn machine(role: &str, link: &str, arguments: &[&str]) -> Process {
     let limits = ["--timeout", "540", "--lun-timeout", "120"];
     let all = [&["--role", role, "--quiet", "--unix", link], &limits[..], arguments].concat();
     start(&file("run-vm.sh"), &all)
+}
+
+/// Runs ignored tests of this program in a machine, one after the other, after commands of its shell; returns what it says.
+/// Skipped if there are no machines, or one of the programs that the tests run there is not installed.
+pub(crate) fn within(programs: &[&str], before: &str, roles: &[&str], options: &[&str]) -> Option<String> {
+    if !is_there() {
+        return None;
+    }
+    if let Some(missing) = programs.iter().find(|program| !is_installed(program)) {
+        skip!("{missing} is not installed");
+        return None;
+    }
+    let this = std::env::current_exe().unwrap();
+    let (path, name) = (this.to_str().unwrap(), this.file_name().unwrap().to_str().unwrap());
+    let found: Vec<String> = programs
+        .iter()
+        .map(|program| {
+            let out = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
+            String::from_utf8(out.stdout).unwrap().trim().to_owned()
+        })
+        .collect();
+    let (folder, roles_named) = (Path::new(BINARY).parent().unwrap().display(), roles.join(" "));
+    let command = format!(
+        "{before}mkdir -p {folder}; ln -s /rig/linerate {BINARY}
+         for role in {roles_named}
+         do LINERATE_ROLE=1 {name} $role --exact --ignored --nocapture 2>&1; echo ENDED $role $?; done"
+    );
+    let dir = tempfile::tempdir().unwrap();
+    let link = ["a", "b"].map(|end| dir.path().join(end).to_str().unwrap().to_owned()).join(":");
+    let brought = [path, BINARY].into_iter().chain(found.iter().map(String::as_str));
+    let brought: Vec<&str> = brought.flat_map(|program| ["--bring", program]).collect();
+    let said =
+        machine("bare", &link, &[&["--mode", "none", "--mem", "512", "--cmd", &command], options, &brought].concat())
+            .done();
+    for role in roles {
+        assert!(said.contains(&format!("ENDED {role} 0")), "{role}: {said}");
+    }
+    assert_eq!(said.matches("test result: ok. 1 passed").count(), roles.len(), "{said}");
+    assert!(!said.contains("skipped: "), "{said}");
+    Some(said)
+}
+
+/// True in a test that is a role of another one, in the machine.
+pub(crate) fn is_role() -> bool {
+    std::env::var_os("LINERATE_ROLE").is_some()
 }
 
 /// Starts a machine with the kernel's initiator.

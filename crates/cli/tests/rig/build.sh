@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds what run-vm.sh boots: an uncompressed Debian kernel and a small initramfs with the kernel's own FCoE, from Debian
-# packages only, into target/rig (or $RIG). Nothing is installed in /boot. What is built is kept for the next time.
+# packages, and a module of our own (dcb/), into target/rig (or $RIG). Nothing is installed in /boot. What is built is kept for the next time.
 #   build.sh          build
 #   build.sh --deps   apt-get install of the host packages first (root)
 #   build.sh --suite  build, and what run-vm.sh --suite adds: libiscsi's conformance suite and all programs of sg3_utils
@@ -8,7 +8,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 rig=${RIG:-$here/../../../../target/rig}
 cache=$rig/cache out=$rig/out
-HOSTPKGS="qemu-system-x86 busybox-static sg3-utils fio kmod cpio tcpdump ethtool xz-utils python3-minimal e2fsprogs dmsetup"
+HOSTPKGS="qemu-system-x86 busybox-static sg3-utils fio kmod cpio tcpdump ethtool xz-utils python3-minimal e2fsprogs dmsetup gcc make"
 GUESTDEBS="fcoe-utils libpciaccess0"
 SUITEDEBS="libiscsi-bin libiscsi7 libcunit1"
 root=$out/root
@@ -43,7 +43,7 @@ if [ "${1:-}" = --suite ]; then
   pack "$sr" "$out/suite.new"; mv "$out/suite.new" "$out/suite.cpio"; rm -rf "$sr"
   exit 0
 fi
-stamp=$(cat "$0" "$here/guest-init" "$here"/guest/* | sha256sum | cut -c1-16)
+stamp=$(cat "$0" "$here/guest-init" "$here"/guest/* "$here"/dcb/* | sha256sum | cut -c1-16)
 [ -f "$out/stamp" ] && [ "$(cat "$out/stamp")" = "$stamp" ] && exit 0
 mkdir -p "$cache" "$out"; cd "$cache"
 kpkg=$(apt-cache depends linux-image-amd64 | awk '/Depends:/{print $2; exit}')
@@ -54,6 +54,15 @@ if [ ! -f "kernel/.$kver" ]; then
   /sbin/depmod -b kernel "$kver"; touch "kernel/.$kver"
 fi
 unpack extra $GUESTDEBS
+
+# --- our module: an interface with dcbnl, built against the kernel's headers, which name each other by absolute paths ---
+hpkgs="linux-headers-$kver linux-headers-${kver%-*}-common $(apt-cache depends "linux-headers-$kver" | awk '/Depends: linux-kbuild/{print $2; exit}')"
+fetch $hpkgs
+unpack headers $hpkgs
+src=$PWD/headers/usr/src
+sed -i "s:/usr/src:$src:" "$src/linux-headers-$kver/Makefile"
+rm -rf module; cp -r "$here/dcb" module
+make -s -C "$src/linux-headers-$kver" M="$PWD/module" CC=gcc modules
 
 # --- uncompressed kernel (skips the in-guest xz step: 2 s under TCG) ---
 python3 - "kernel/boot/vmlinuz-$kver" "$out/vmlinux" <<'P'
@@ -87,6 +96,7 @@ for m in $mods; do
 done | sort -u | while read -r ko; do
   rel=${ko#"$cache/kernel"}; mkdir -p "$root$(dirname "$rel")"; cp "$ko" "$root$rel"
 done
+mkdir -p "$root/lib/modules/$kver/extra"; cp module/dcbdev.ko "$root/lib/modules/$kver/extra/"
 cp "$cache/kernel/lib/modules/$kver"/modules.{builtin,order} "$root/lib/modules/$kver/"
 /sbin/depmod -b "$root" "$kver"
 install -m 755 "$here/guest-init" "$root/init"
@@ -94,4 +104,4 @@ install -m 755 "$here"/guest/* "$root/rig/" 2>/dev/null || true
 pack "$root" "$out/rig.cpio"
 fr=$out/fioroot; rm -rf "$fr"; bring "$fr" /usr/bin/fio; pack "$fr" "$out/fio.cpio"
 echo "$kver" > "$out/kver"
-rm -rf "$root" "$fr"; echo "$stamp" > "$out/stamp"
+rm -rf "$root" "$fr" headers module; echo "$stamp" > "$out/stamp"

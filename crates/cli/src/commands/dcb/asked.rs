@@ -29,14 +29,7 @@ fn text(document: &Value) -> String {
         if document["willing"] == true { "yes" } else { "no" }
     );
     let operative = &document["operative"];
-    let (ets, pfc) = (&operative["ets"], operative["pfc"].as_array().into_iter().flatten().collect::<Vec<_>>());
     let whose = |what: &str| if document["from_peer"][what] == true { "peer" } else { "local" };
-    let priority = |prio: usize| {
-        let class = usize::try_from(ets["prio_tc"][prio].as_u64().unwrap_or(0)).unwrap_or(0);
-        let share = if ets["tc_tsa"][class] == "ets" { word(&ets["tc_bw"][class]) } else { "-".to_owned() };
-        let lossless = if pfc.contains(&&json!(prio)) { "yes" } else { "no" };
-        vec![prio.to_string(), class.to_string(), word(&ets["tc_tsa"][class]), share, lossless.to_owned()]
-    };
     let conflicts: String = ["pfc", "app"]
         .iter()
         .filter(|what| document["conflict"][**what] == true)
@@ -44,17 +37,8 @@ fn text(document: &Value) -> String {
         .collect();
     let parts = [
         head + &conflicts,
-        format!("ets {}, pfc {}, app {}\n", whose("ets"), whose("pfc"), whose("app"))
-            + &table(&["prio", "class", "tsa", "bw %", "lossless"], &(0..8).map(priority).collect::<Vec<_>>()),
-        table(
-            &["app", "protocol", "prio"],
-            &rows(operative, "app", |row| {
-                let protocol = row["protocol"].as_u64().unwrap_or(0);
-                let protocol =
-                    if row["selector"] == "ethtype" { format!("{protocol:#06x}") } else { protocol.to_string() };
-                vec![word(&row["selector"]), protocol, word(&row["prio"])]
-            }),
-        ),
+        format!("ets {}, pfc {}, app {}\n", whose("ets"), whose("pfc"), whose("app")) + &priorities(operative, &[]),
+        applications(operative),
         table(
             &["neighbour", "port", "system", "ttl", "expires s", "dcbx"],
             &rows(document, "neighbours", |row| {
@@ -79,4 +63,46 @@ fn text(document: &Value) -> String {
         },
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// A line for each priority: its class and what that has, and columns of more.
+pub(super) fn priorities(of: &Value, more: &[(&str, [String; 8])]) -> String {
+    let (ets, pfc) = (&of["ets"], of["pfc"].as_array());
+    let row = |prio: usize| {
+        let class = ets["prio_tc"][prio].as_u64().and_then(|class| usize::try_from(class).ok());
+        let of = |what: &str| class.map_or(&Value::Null, |class| &ets[what][class]);
+        let share = if *of("tc_tsa") == "ets" { word(of("tc_bw")) } else { "-".to_owned() };
+        let lossless = pfc.map_or("-", |pfc| if pfc.contains(&json!(prio)) { "yes" } else { "no" });
+        let words = [prio.to_string(), word(&ets["prio_tc"][prio]), word(of("tc_tsa")), share, lossless.to_owned()];
+        words.into_iter().chain(more.iter().map(|(_, column)| column[prio].clone())).collect::<Vec<_>>()
+    };
+    let heading = ["prio", "class", "tsa", "bw %", "lossless"].into_iter().chain(more.iter().map(|(name, _)| *name));
+    table(&heading.collect::<Vec<_>>(), &(0..8).map(row).collect::<Vec<_>>())
+}
+
+/// A line for each application.
+pub(super) fn applications(of: &Value) -> String {
+    let row = |row: &Value| {
+        let protocol = row["protocol"].as_u64().unwrap_or(0);
+        let protocol = if row["selector"] == "ethtype" { format!("{protocol:#06x}") } else { protocol.to_string() };
+        vec![word(&row["selector"]), protocol, word(&row["prio"])]
+    };
+    table(&["app", "protocol", "prio"], &rows(of, "app", row))
+}
+
+/// A line for each of several, ports and interfaces.
+pub(super) fn overview(documents: &[Value]) -> String {
+    let row = |document: &Value| {
+        let name = if document["port"].is_null() { &document["interface"] } else { &document["port"] };
+        let (ets, pfc) = (&document["operative"]["ets"], &document["operative"]["pfc"]);
+        let class =
+            |class: usize| (ets["tc_tsa"][class] == "ets").then(|| format!("{class}:{}", word(&ets["tc_bw"][class])));
+        let shares: Vec<String> = (0..8).filter_map(class).collect();
+        let lossless: Vec<String> = pfc.as_array().into_iter().flatten().map(word).collect();
+        let there = |words: Vec<String>| if words.is_empty() { "-".to_owned() } else { words.join(" ") };
+        let willing = document["willing"].as_bool().map_or("-", |willing| if willing { "yes" } else { "no" });
+        let dcbx = if document["dcbx"].is_null() { "off".to_owned() } else { word(&document["dcbx"]) };
+        vec![plain(&word(name)), dcbx, willing.to_owned(), there(lossless), there(shares)]
+    };
+    table(&["name", "dcbx", "willing", "lossless", "ets"], &documents.iter().map(row).collect::<Vec<_>>())
 }

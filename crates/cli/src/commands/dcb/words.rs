@@ -36,7 +36,7 @@ impl Words {
             classes: classes.unwrap_or_default(),
             recommendation: classes,
             pfc: lossless(&self.pfc)?,
-            applications: applications(&self.app)?,
+            applications: applications("--app", &self.app)?,
             willing: self.willing.unwrap_or_default(),
             dcbx: self.dcbx.unwrap_or_default(),
         })
@@ -44,7 +44,7 @@ impl Words {
 }
 
 /// Lists of words, each behind a word that says what they are.
-fn lists<'a>(flag: &str, words: &'a [String], known: &[&str]) -> Result<Vec<(&'a str, &'a str)>, Trouble> {
+pub(super) fn lists<'a>(flag: &str, words: &'a [String], known: &[&str]) -> Result<Vec<(&'a str, &'a str)>, Trouble> {
     let (mut list, mut all) = (None, Vec::new());
     for word in words.iter().flat_map(|words| words.split_whitespace()) {
         match list {
@@ -138,8 +138,8 @@ fn switched(option: &str, words: &[String], known: &[&'static str]) -> Result<u8
     Ok(pfc)
 }
 
-/// `--app`.
-fn applications(words: &[String]) -> Result<Vec<Application>, Trouble> {
+/// `--app`, or another option of the same words.
+pub(super) fn applications(option: &str, words: &[String]) -> Result<Vec<Application>, Trouble> {
     const KNOWN: [(&str, &str, Option<Selector>, u16); 6] = [
         ("ethtype", "ethtype-prio", Some(Selector::EtherType), u16::MAX),
         ("stream-port", "stream-port-prio", Some(Selector::Stream), u16::MAX),
@@ -150,8 +150,8 @@ fn applications(words: &[String]) -> Result<Vec<Application>, Trouble> {
     ];
     let known: Vec<&str> = KNOWN.iter().flat_map(|(short, long, ..)| [*short, *long]).collect();
     let mut all = Vec::new();
-    for (list, word) in lists("--app", words, &known)? {
-        let wrong = |give: &str| Trouble::usage(format!("--app: {list} {word}: give {give}"));
+    for (list, word) in lists(option, words, &known)? {
+        let wrong = |give: &str| Trouble::usage(format!("{option}: {list} {word}: give {give}"));
         let row = KNOWN.iter().find(|(short, long, ..)| [*short, *long].contains(&list));
         let Some((_, _, selector, most)) = row else { return Err(wrong("another word")) };
         let (protocol, priority) = match selector {
@@ -195,7 +195,8 @@ mod tests {
             (0x18, 0xfe)
         );
         let apps =
-            applications(&words("ethtype 0x8906:3 35092:3 stream-port-prio 3260:4 dscp 46:5 default 1")).unwrap();
+            applications("--app", &words("ethtype 0x8906:3 35092:3 stream-port-prio 3260:4 dscp 46:5 default 1"))
+                .unwrap();
         let shown: Vec<String> = apps.iter().map(Application::to_string).collect();
         assert_eq!(shown, ["ethtype 0x8906:3", "ethtype 0x8914:3", "stream-port 3260:4", "dscp 46:5", "default:1"]);
     }
@@ -219,7 +220,7 @@ mod tests {
         let pfc = |text: &str| lossless(&words(text)).unwrap_err().to_string();
         assert_eq!(pfc("prio 9"), "--pfc: 9:on: give a number, 0 to 7 or all, a colon and a value");
         assert_eq!(pfc("prio-pfc 3"), "--pfc: prio-pfc 3: give on or off behind a colon");
-        let app = |text: &str| applications(&words(text)).unwrap_err().to_string();
+        let app = |text: &str| applications("--app", &words(text)).unwrap_err().to_string();
         assert_eq!(app("ethtype 0x8906"), "--app: ethtype 0x8906: give a priority, 0 to 7");
         assert_eq!(app("ethtype 0x8906:8"), "--app: ethtype 0x8906:8: give a priority, 0 to 7");
         assert_eq!(app("ethtype 0x+1:3"), "--app: ethtype 0x+1:3: give a number up to 65535, a colon and a priority");

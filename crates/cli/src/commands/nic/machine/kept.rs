@@ -85,10 +85,12 @@ pub(in super::super) fn save(arguments: &Save) -> Result<String, Trouble> {
     Ok(format!("{name}: {} saved in {place}; {next}\n{rest}", linerate_text::many(kept.len(), "setting")))
 }
 
-/// Groups that an interface has not, each once.
+/// Groups that an interface has not, each name once.
 fn absent(state: &State) -> impl Iterator<Item = (Group, &linerate_host::Absent)> {
-    let once = |group: &Group| !matches!(group, Group::Checksums | Group::Up);
-    state.absent.iter().filter(move |(group, _)| once(group)).map(|(group, why)| (*group, why))
+    let others = &state.absent;
+    let first = |at: usize, group: Group| others[..at].iter().all(|(other, _)| other.name() != group.name());
+    let named = others.iter().enumerate().filter(move |(at, (group, _))| first(*at, *group));
+    named.map(|(_, (group, why))| (*group, why))
 }
 
 /// Wishes of a file.

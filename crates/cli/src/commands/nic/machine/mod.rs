@@ -27,9 +27,10 @@ pub(super) use record::{Record, record};
 pub(super) use show::show;
 pub(super) use stats::{Stats, stats};
 pub(super) use tune::set;
+pub(in crate::commands) use tune::{state, told};
 
 /// Finds an interface; one line that says what to do if there is none of that name.
-fn interface(source: &mut dyn Source, name: &str) -> Result<Interface, Trouble> {
+pub(in crate::commands) fn interface(source: &mut dyn Source, name: &str) -> Result<Interface, Trouble> {
     find(source, name).map_err(|absent| if absent.is_gone() { missing(name) } else { failed("netlink", &absent) })
 }
 

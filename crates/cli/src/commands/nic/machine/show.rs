@@ -4,8 +4,10 @@ use super::super::layout::{Layout, speed};
 use super::head::Head;
 use super::queues::rows;
 use super::{freebsd, interface, media, offloads, source};
+use crate::commands::dcb::priorities;
 use crate::trouble::Trouble;
 use linerate_host::adapter::{Adapter, Fate, Interface, PciLink, interfaces, read};
+use linerate_host::shell::operand;
 use linerate_host::{Absent, Part};
 use serde_json::json;
 use std::path::Path;
@@ -291,6 +293,14 @@ fn link(out: &mut Layout, adapter: &Adapter) {
         out.maybe("enabled", yes(eee.enabled));
         out.maybe("active", yes(eee.active));
         out.maybe("transmitter idles", yes(eee.tx_idle));
+    }
+    out.group("Data Center Bridging");
+    if let Ok(dcb) = &adapter.dcb {
+        out.maybe("DCBX", dcb.dcbx.map(|dcbx| dcbx.to_string()));
+        let lossless =
+            dcb.pfc.as_ref().map(|pfc| priorities(pfc.enabled).iter().map(u8::to_string).collect::<Vec<_>>());
+        out.maybe("lossless priorities", lossless.map(|all| all.join(" ")));
+        out.row("more", &format!("linerate dcb show {}", operand(&adapter.interface.name)));
     }
 }
 

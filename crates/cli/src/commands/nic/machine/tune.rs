@@ -26,7 +26,7 @@ pub(in super::super) fn set(name: &str, words: &[String]) -> Result<ExitCode, Tr
 }
 
 /// All settings of an interface. The link is read last, so the interface was there until then.
-pub(super) fn state(source: &mut dyn Source, name: &str) -> Result<(Subject, State), Trouble> {
+pub(in crate::commands) fn state(source: &mut dyn Source, name: &str) -> Result<(Subject, State), Trouble> {
     let found = interface(source, name)?;
     let subject = Subject { index: found.index, name: found.name };
     let state = tunables::read(source, &subject);
@@ -57,7 +57,7 @@ fn unclear(interface: &str, state: &State, unknown: Unknown) -> Trouble {
 }
 
 /// Prints what was changed and what was refused; the exit code says whether anything was.
-pub(super) fn told(name: &str, outcome: &Outcome) -> Result<ExitCode, Trouble> {
+pub(in crate::commands) fn told(name: &str, outcome: &Outcome) -> Result<ExitCode, Trouble> {
     if outcome.gone {
         print(&refusals(outcome));
         return Err(gone(name));
