@@ -167,14 +167,7 @@ const OUTPUTS: [(&str, &[&str]); 10] = [
 const PATHS: &str = "posted/ping";
 
 fn outputs(host: &mut Printed, lines: &[String]) {
-    let mut device = "";
     for line in lines {
-        let mut words = command(line).unwrap_or_default().split_whitespace();
-        device = words.by_ref().find(|word| *word == "dev").and_then(|_| words.next()).unwrap_or(device);
-        // Of `dcb pfc show dev eth0`.
-        if line.starts_with("prio-pfc ") && !device.is_empty() {
-            host.write(format!("posted/pfc/{device}"), line.trim());
-        }
         let of = |(_, words): &&(&str, &[&str])| words.iter().all(|word| line.contains(word));
         if let Some((path, _)) = OUTPUTS.iter().find(of) {
             let text = host.files.entry((*path).to_owned()).or_default();

@@ -70,7 +70,7 @@ const LONGEST: u64 = 65_535 * 512;
 const FEW: u64 = 5;
 
 /// What the driver tells; none if it offers no DCB.
-fn of<'a>(view: &'a View<'_>) -> Result<Option<&'a Dcb>, String> {
+pub(super) fn of<'a>(view: &'a View<'_>) -> Result<Option<&'a Dcb>, String> {
     match &view.adapter.dcb {
         Ok(dcb) => Ok(Some(dcb)),
         Err(absent) if absent.errno == Some(95) => Ok(None),
@@ -187,7 +187,7 @@ fn headroom(view: &View<'_>) -> Found {
     let mtu = view.interface().mtu.ok_or("the MTU is not known")?;
     // The cable is not known, so it has no length; the header of a frame with a tag has 18 bytes.
     let span = Span { rate: u64::from(speed) * 1_000_000, metres: 0 };
-    let needed = Headroom::new(&span, usize::try_from(mtu).unwrap_or(usize::MAX).saturating_add(18));
+    let needed = Headroom::new(&span, usize::try_from(mtu).map_err(|_| "the MTU is not known")?.saturating_add(18));
     let (typed, bytes, mut found) = (view.typed(), needed.bytes(), Vec::new());
     if let Some(buffer) = &dcb.buffer {
         for prio in lossless(dcb) {
@@ -252,7 +252,7 @@ fn pauses(view: &View<'_>) -> Found {
     let (read, mut found) = (format!("dcb -s pfc show dev {}", view.typed()), Vec::new());
     for prio in 0..8 {
         for (name, who) in Pfc::names(prio).iter().zip(["this end", "the neighbour"]) {
-            let Some(one) = view.counted(&[name]).pop() else { continue };
+            let Some(one) = view.counted(name).pop() else { continue };
             let storm = who == "the neighbour" && most.is_some_and(|most| one.more > FEW && one.more >= most);
             let (severity, what) = match () {
                 () if storm => {

@@ -1,5 +1,6 @@
 //! The link: carrier, speed, flow control, and frames that it damages.
 
+use super::dcb;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, amount, have};
@@ -146,8 +147,8 @@ fn pause_frames(view: &View<'_>) -> Found {
 
 /// A finding about a priority that its partner pauses, or whose frames are lost, and that has no flow control here (`dcb pfc show`).
 fn not_lossless(view: &View<'_>) -> Option<Finding> {
-    let text = view.file(&format!("posted/pfc/{}", view.name())).ok()?;
-    let off = text.split_whitespace().filter_map(|word| word.strip_suffix(":off")?.parse::<u32>().ok());
+    let enabled = dcb::of(view).ok()??.pfc.as_ref()?.enabled;
+    let off = (0..8).filter(|priority| enabled >> priority & 1 == 0);
     let counted = |priority: u32| {
         let all = view.counted(&format!("rx_prio{priority}_pause|rx_prio{priority}_discards"));
         all.into_iter().filter(|one| one.value >= 1000).max_by_key(|one| one.value).map(|one| (priority, one))
@@ -160,7 +161,7 @@ fn not_lossless(view: &View<'_>) -> Option<Finding> {
             format!("priority {priority} has no flow control here, and its partner uses it, or frames of it are lost"),
         )
         .seen(format!("{} {}", one.name, one.value), format!("ethtool -S {typed}"))
-        .seen(text, format!("dcb pfc show dev {typed}"))
+        .seen(format!("prio-pfc {priority}:off"), format!("dcb pfc show dev {typed}"))
         .mend(format!(
             "dcb pfc set dev {typed} prio-pfc {priority}:on, as at the switch; and ethtool -A {typed} rx off tx off"
         )),
