@@ -1,63 +1,19 @@
 //! Data Center Bridging: settings of both ends, and what makes a lossless priority lose frames or stand still.
 
 use crate::doctor::finding::{Finding, Risk, Severity};
-use crate::doctor::rule::{Found, INTERFACE, Look, Proof, Rule, healthy};
+use crate::doctor::rule::{Found, INTERFACE, Proof, Rule, healthy};
 use crate::doctor::view::View;
 use linerate_host::adapter::{App, Dcb, Ets, Pfc};
 use linerate_host::tunables::Value;
 use linerate_load::{Headroom, Span};
 
 pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "dcb-ends",
-        about: "settings of Data Center Bridging at both ends",
-        means: "a priority that one end thinks lossless is dropped or stopped by the other as any other",
-        published: "IEEE 802.1Q-2022, clause 38.4 and annex D; dcb(8)",
-        look: Look::Custom(ends),
-        ..INTERFACE
-    },
-    Rule {
-        name: "dcb-willing",
-        about: "which end takes over the other's settings of Data Center Bridging",
-        means: "with none that is willing the ends keep what they have, and with two no end's settings are the ones that count",
-        published: "IEEE 802.1Q-2022, clause 38.4.2; dcb-ets(8)",
-        look: Look::Custom(willing),
-        ..INTERFACE
-    },
-    Rule {
-        name: "dcb-share",
-        about: "shares of classes with lossless priorities",
-        means: "such a class sends only what no other has use for: it is starved under load, and its buffers stay full",
-        published: "IEEE 802.1Q-2022, clause 37; dcb-ets(8)",
-        look: Look::Custom(share),
-        ..INTERFACE
-    },
-    Rule {
-        name: "dcb-headroom",
-        about: "buffers of lossless priorities beside what may still arrive after a pause was sent",
-        means: "frames of a priority that is to lose none are lost when its buffer is full before the neighbour stops",
-        published: "IEEE 802.1Q-2022, annex N; IEEE 802.3-2022, clause 31B.3.7; dcb-buffer(8)",
-        look: Look::Custom(headroom),
-        ..INTERFACE
-    },
-    Rule {
-        name: "dcb-fcoe",
-        about: "the priority of FCoE, which is to be lossless",
-        means: "a lost frame of FCoE costs a command its time limit, some seconds",
-        published: "FC-BB-5, annex D; IEEE 802.1Q-2022, clause 36; dcb-app(8)",
-        risk: Risk::Traffic,
-        look: Look::Custom(fcoe),
-        ..INTERFACE
-    },
-    Rule {
-        name: "dcb-pauses",
-        about: "pause frames of single priorities",
-        means: "the end that is too slow stops the other; if it does so without end, all that goes through the sender stops with it",
-        published: "IEEE 802.1Q-2022, clause 36; dcb-pfc(8), requests and indications",
-        proof: Proof::Look,
-        look: Look::Custom(pauses),
-        ..INTERFACE
-    },
+    INTERFACE.by("dcb-ends", ends),
+    INTERFACE.by("dcb-willing", willing),
+    INTERFACE.by("dcb-share", share),
+    INTERFACE.by("dcb-headroom", headroom),
+    INTERFACE.by("dcb-fcoe", fcoe).risk(Risk::Traffic),
+    INTERFACE.by("dcb-pauses", pauses).proof(Proof::Look),
 ];
 
 /// EtherType of FCoE.
@@ -109,9 +65,9 @@ fn ends(view: &View<'_>) -> Found {
             Finding::new(Severity::Warning, what)
                 .seen(
                     format!("prio-pfc {} here, {} there", set(ours.enabled), set(theirs.enabled)),
-                    format!("linerate dcb show {typed}"),
+                    format!("dcb pfc show dev {typed}"),
                 )
-                .mend(format!("linerate dcb set {typed} --pfc prio-pfc {}, or the peer as this end", words.join(" "))),
+                .mend(format!("dcb pfc set dev {typed} prio-pfc {}, or the peer as this end", words.join(" "))),
         );
     }
     for app in &dcb.app {
@@ -123,8 +79,8 @@ fn ends(view: &View<'_>) -> Found {
                     Severity::Warning,
                     format!("an application has priority {} here, and {} at the peer", app.priority, theirs.priority),
                 )
-                .seen(format!("{app} here, {theirs} there"), format!("linerate dcb show {typed}"))
-                .mend(format!("linerate dcb set {typed} --app with the peer's, or the peer as this end")),
+                .seen(format!("{app} here, {theirs} there"), format!("dcb app show dev {typed}"))
+                .mend(format!("dcb app replace dev {typed} with the peer's words, or the peer as this end")),
             );
         }
     }
@@ -134,8 +90,8 @@ fn ends(view: &View<'_>) -> Found {
         // Each end may send as it will; what one expects of the other is not known.
         found.push(
             Finding::new(Severity::Note, "traffic classes of the ends are not the same")
-                .seen("prio-tc, tc-tsa or tc-bw differ", format!("linerate dcb show {typed}"))
-                .mend("nothing, if it is meant so; otherwise linerate dcb set at one end"),
+                .seen("prio-tc, tc-tsa or tc-bw differ", format!("dcb ets show dev {typed}"))
+                .mend("nothing, if it is meant so; otherwise set one end as the other"),
         );
     }
     Ok(found)
@@ -155,8 +111,8 @@ fn willing(view: &View<'_>) -> Found {
     };
     let typed = view.typed();
     Finding::new(severity, what)
-        .seen(format!("willing {} here, {} there", ours.willing, theirs.willing), format!("linerate dcb show {typed}"))
-        .mend(format!("linerate dcb set {typed} --ets willing {mend}"))
+        .seen(format!("willing {} here, {} there", ours.willing, theirs.willing), format!("dcb ets show dev {typed}"))
+        .mend(format!("dcb ets set dev {typed} willing {mend}"))
         .alone()
 }
 
@@ -174,7 +130,7 @@ fn share(view: &View<'_>) -> Found {
                     format!("prio-tc {prio}:{class}, tc-tsa {class}:ets, tc-bw {class}:0"),
                     format!("dcb ets show dev {typed}"),
                 )
-                .mend(format!("linerate dcb set {typed} --ets tc-bw {class}:50, and less for others: they sum to 100"))
+                .mend(format!("dcb ets set dev {typed} tc-bw {class}:50, and less for others: they sum to 100"))
         })
     });
     Ok(starved.collect())
@@ -205,14 +161,15 @@ fn headroom(view: &View<'_>) -> Found {
                         format!("dcb buffer show dev {typed}"),
                     )
                     .mend(format!(
-                        "linerate dcb set {typed} --buffer buffer-size {at}:{}K, or more for a long cable",
+                        "dcb buffer set dev {typed} buffer-size {at}:{}K, or more for a long cable",
                         bytes.div_ceil(1024)
                     )),
             );
         }
     }
     // The pause frame, and the neighbour's response; 0 leaves it to the driver, and long responses are no delay that it could have.
-    let least = 8 * (needed.terms[1].1 + needed.terms[3].1);
+    let of_delay = |(name, _): &&(&str, u64)| ["pause frame", "response of the neighbour"].contains(name);
+    let least = 8 * needed.terms.iter().filter(of_delay).map(|(_, bytes)| bytes).sum::<u64>();
     if pfc.delay != 0 && u64::from(pfc.delay) < least && least <= u64::from(u16::MAX) {
         found.push(
             Finding::new(
@@ -221,7 +178,7 @@ fn headroom(view: &View<'_>) -> Found {
             )
             .seen(format!("delay {}", pfc.delay), format!("dcb pfc show dev {typed}"))
             .mend(format!(
-                "linerate dcb set {typed} --pfc delay {least}, or more for a long cable; 0 leaves it to the driver"
+                "dcb pfc set dev {typed} delay {least}, or more for a long cable; 0 leaves it to the driver"
             )),
         );
     }
@@ -238,7 +195,7 @@ fn fcoe(view: &View<'_>) -> Found {
     let map: Vec<String> = (0..8).map(|at| format!("{at}:{}", on(at))).collect();
     Finding::new(Severity::Error, format!("FCoE has priority {prio}, which may lose frames"))
         .seen(format!("{app}, prio-pfc {prio}:off"), format!("dcb app show dev {typed}, dcb pfc show dev {typed}"))
-        .mend(format!("linerate dcb set {typed} --pfc prio-pfc {prio}:on"))
+        .mend(format!("dcb pfc set dev {typed} prio-pfc {prio}:on"))
         .sets(name, "prio-pfc", Value::Text(map.join(",")))
         .alone()
 }

@@ -40,10 +40,10 @@ fn faults_of_dcb_are_found_in_what_iproute2_prints() {
     let mends = ["dcb-share", "dcb-fcoe", "dcb-headroom", "dcb-pauses"].map(|rule| of(&all, rule));
     let (error, warning, note) = (Severity::Error, Severity::Warning, Severity::Note);
     let wanted = [
-        (warning, "linerate dcb set eth0 --ets tc-bw 1:50, and less for others: they sum to 100"),
-        (error, "linerate dcb set eth0 --pfc prio-pfc 4:on"),
-        // By hand: two frames of 9018 and 24 bytes, 84 of the pause frame, 80 quanta of 64 bytes.
-        (warning, "linerate dcb set eth0 --buffer buffer-size 1:23K, or more for a long cable"),
+        (warning, "dcb ets set dev eth0 tc-bw 1:50, and less for others: they sum to 100"),
+        (error, "dcb pfc set dev eth0 prio-pfc 4:on"),
+        // By hand: three frames of 9018 and 24 bytes, 84 of the pause frame, 80 quanta of 64 bytes.
+        (warning, "dcb buffer set dev eth0 buffer-size 1:32K, or more for a long cable"),
         (note, "find what is slow at the neighbour, or behind it"),
     ];
     assert_eq!(mends, wanted.map(|one| vec![one]), "{all:#?}");

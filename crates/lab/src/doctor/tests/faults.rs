@@ -537,13 +537,13 @@ pub(super) const FAULTS: &[Fault] = &[
         "dcb-ends",
         true,
         &[dcb!(pfc!("2", "08", "0000"), pfc!("5", "10", "0000"))],
-        &["linerate dcb set ens2f0 --pfc prio-pfc 3:off 4:on, or the peer as this end"],
+        &["dcb pfc set dev ens2f0 prio-pfc 3:off 4:on, or the peer as this end"],
     ),
     Fault(
         "dcb-ends",
         true,
         &[dcb!(fcoe!(), "6 {\n1 hex 01040689\n}\n")],
-        &["linerate dcb set ens2f0 --app with the peer's, or the peer as this end"],
+        &["dcb app replace dev ens2f0 with the peer's words, or the peer as this end"],
     ),
     Fault(
         "dcb-willing",
@@ -552,7 +552,7 @@ pub(super) const FAULTS: &[Fault] = &[
             ets!("1", "00", "3c280000", "02020000", "00000001"),
             ets!("4", "00", "32320000", "02020000", "00000001")
         )],
-        &["linerate dcb set ens2f0 --ets willing on, at the end that is to follow"],
+        &["dcb ets set dev ens2f0 willing on, at the end that is to follow"],
     ),
     Fault(
         "dcb-willing",
@@ -561,32 +561,27 @@ pub(super) const FAULTS: &[Fault] = &[
             ets!("1", "01", "3c280000", "02020000", "00000001"),
             ets!("4", "01", "3c280000", "02020000", "00000001")
         )],
-        &["linerate dcb set ens2f0 --ets willing off, at the end whose settings are to count"],
+        &["dcb ets set dev ens2f0 willing off, at the end whose settings are to count"],
     ),
     Fault(
         "dcb-share",
         true,
         &[dcb!(ets!("1", "00", "64000000", "02020000", "00000001"), pfc!("2", "08", "0000"))],
-        &["linerate dcb set ens2f0 --ets tc-bw 1:50, and less for others: they sum to 100"],
+        &["dcb ets set dev ens2f0 tc-bw 1:50, and less for others: they sum to 100"],
     ),
     Fault(
         "dcb-headroom",
         true,
         &[dcb!(pfc!("2", "08", "0000"), buffer!("00100000"))],
-        &["linerate dcb set ens2f0 --buffer buffer-size 1:7K, or more for a long cable"],
+        &["dcb buffer set dev ens2f0 buffer-size 1:9K, or more for a long cable"],
     ),
     Fault(
         "dcb-headroom",
         true,
         &[dcb!(pfc!("2", "08", "0500"))],
-        &["linerate dcb set ens2f0 --pfc delay 31392, or more for a long cable; 0 leaves it to the driver"],
+        &["dcb pfc set dev ens2f0 delay 31392, or more for a long cable; 0 leaves it to the driver"],
     ),
-    Fault(
-        "dcb-fcoe",
-        true,
-        &[dcb!(fcoe!(), pfc!("2", "10", "0000"))],
-        &["linerate dcb set ens2f0 --pfc prio-pfc 3:on"],
-    ),
+    Fault("dcb-fcoe", true, &[dcb!(fcoe!(), pfc!("2", "10", "0000"))], &["dcb pfc set dev ens2f0 prio-pfc 3:on"]),
     Fault(
         "dcb-pauses",
         false,
