@@ -4,11 +4,14 @@ use serde_json::{Deserializer, Value};
 
 use super::{Line, Wrong, shown};
 
+/// Documents, each with the number of its first line.
+type Documents = Vec<(Value, usize)>;
+
 /// The documents of a text, each with the number of its first line.
 ///
 /// # Errors
 /// [`between`].
-pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
+pub(super) fn documents(text: &str) -> Result<Documents, Wrong> {
     let (all, cut) = between(text, |_| {})?;
     cut.map_or(Ok(all), Err)
 }
@@ -21,7 +24,7 @@ pub(super) fn documents(text: &str) -> Result<Vec<(Value, usize)>, Wrong> {
 pub(super) fn between(
     text: &str,
     mut other: impl FnMut(Option<Line<'_>>),
-) -> Result<(Vec<(Value, usize)>, Option<Wrong>), Wrong> {
+) -> Result<(Documents, Option<Wrong>), Wrong> {
     let is_part = |line: &str| ["\":", "\" :", "\"\t:"].iter().any(|part| line.contains(part));
     let line_at = |offset: usize| 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
     let (mut all, mut at) = (Vec::new(), 0);
