@@ -79,6 +79,7 @@ impl Source for Pieces<'_> {
                 QUESTIONS.len() + usize::from(device ^ page ^ offset)
             }
             Question::Fields(flow) => QUESTIONS.len() + usize::from(flow),
+            Question::Dcb => QUESTIONS.len(),
             _ => QUESTIONS.iter().position(|one| *one == question).unwrap(),
         };
         match at.checked_rem(self.0.len()).map(|at| self.0[at]) {
