@@ -1,4 +1,4 @@
-//! What a fork does: the child gets a socket of its own to each process whose files it then holds.
+//! Effects of a fork: the child gets a socket of its own to each process whose files it then holds.
 
 use crate::parents::{self, DEPTH};
 use crate::sys::process::{generation, is_borrowed};

@@ -115,7 +115,7 @@ impl Service {
     }
 }
 
-/// What the thread has.
+/// State of the thread that answers children.
 struct Turn {
     heirs: Vec<Heir>,
     /// The process that it was started in has ended.

@@ -13,11 +13,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// What a child asks for.
+/// Requests of a child.
 pub(crate) mod what {
     pub(crate) const TXSYNC: u32 = 1;
     pub(crate) const RXSYNC: u32 = 2;
-    /// What poll finds.
+    /// Events that poll finds.
     pub(crate) const READY: u32 = 3;
     /// The bell that comes along is to be rung when poll finds something.
     pub(crate) const SLEEP: u32 = 4;
@@ -132,7 +132,7 @@ fn entry(way: &BorrowedFd<'_>) -> libc::pollfd {
     libc::pollfd { fd: way.as_raw_fd(), events: libc::POLLIN, revents: 0 }
 }
 
-/// What poll finds on a parent's file.
+/// Events that poll finds on a parent's file.
 pub(crate) fn ready(file: &File, events: i16) -> i16 {
     call(file, what::READY, events, None).map_or(libc::POLLERR, |found| i16::try_from(found).unwrap_or(libc::POLLERR))
 }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, TryLockError, Weak};
 /// All that the library has in this process.
 pub(crate) struct State {
     pub(crate) area: Arc<Area>,
-    /// What programs brought.
+    /// Memory that programs brought.
     areas: Mutex<Vec<Weak<Area>>>,
     ports: Mutex<HashMap<String, Weak<Port>>>,
     pub(crate) switches: Mutex<Switches>,

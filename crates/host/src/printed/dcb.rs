@@ -30,7 +30,7 @@ const VALUES: [(&str, &str, usize, usize); 7] = [
     ("buffer", "total-size", 40, 4),
 ];
 
-/// What texts tell of an interface.
+/// Settings of an interface, as texts tell them.
 #[derive(Default)]
 struct Told {
     structures: BTreeMap<u16, Vec<u8>>,

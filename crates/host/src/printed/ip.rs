@@ -210,7 +210,7 @@ impl Links {
         told.or_else(guessed).map(str::to_owned)
     }
 
-    /// What files of sysfs say of links, which no other text may tell.
+    /// Content of files of sysfs about links, which no other text may tell.
     pub(super) fn of_files(&mut self, host: &Printed) {
         for (path, value) in &host.files {
             let Some((name, file)) = path.strip_prefix("sys/class/net/").and_then(|rest| rest.split_once('/')) else {

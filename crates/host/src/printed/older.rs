@@ -340,7 +340,7 @@ fn filter(all: &mut Vec<String>, line: &str, lines: &[String]) -> usize {
     body.len()
 }
 
-/// What a rule looks at besides, as options.
+/// Matches of a firewall's rule, as options.
 fn matches(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words[..] {

@@ -163,7 +163,7 @@ const OUTPUTS: [(&str, &[&str]); 10] = [
     ("posted/ss", &[" cwnd:", " rtt:"]),
     ("posted/conntrack", &["insert_failed=", " drop="]),
 ];
-/// What ping(8) and tracepath(8) have said.
+/// File of the lines that ping(8) and tracepath(8) have printed.
 const PATHS: &str = "posted/ping";
 
 fn outputs(host: &mut Printed, lines: &[String]) {

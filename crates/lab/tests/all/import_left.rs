@@ -259,7 +259,7 @@ fn a_bounceback_of_iperf_is_no_rate_of_tcp() {
     }
 }
 
-/// What fio writes of jobs on several machines.
+/// Document of fio about jobs on several machines.
 fn of_clients() -> serde_json::Value {
     let json = file("fio-two-jobs.json").text;
     let document: serde_json::Value = serde_json::from_str(&json[json.find('{').unwrap()..]).unwrap();
@@ -290,7 +290,7 @@ fn fios_clients_are_tests_of_their_hosts_and_their_sum_is_no_sample() {
     assert!(left(&run).is_empty());
 }
 
-/// What fio prints is the time of its end.
+/// The time that fio prints is that of its end.
 #[test]
 fn the_start_of_fios_run_is_its_end_less_its_time() {
     let mut document = of_clients();

@@ -22,7 +22,7 @@ pub(crate) fn is_borrowed() -> bool {
 
 /// True while the process makes its own successor: a child that has all that it has.
 static SPLITS: AtomicBool = AtomicBool::new(false);
-/// What is done before a fork, and behind it in the parent and in the child.
+/// Steps before a fork, and behind it in the parent and in the child.
 static HANDLERS: OnceLock<[extern "C" fn(); 3]> = OnceLock::new();
 
 fn handle(which: usize) {

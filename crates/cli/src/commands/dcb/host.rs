@@ -291,7 +291,7 @@ pub(super) fn is_there(name: &str) -> bool {
     adapter::find(&mut Machine::new(), name).is_ok()
 }
 
-/// What is said of classes and not of priorities, if any of it is.
+/// Settings said of classes and not of priorities, if any are.
 fn of_classes(ets: Option<&Ets>, maxrate: Option<&[u64; 8]>) -> String {
     let ets = ets.cloned().unwrap_or_default();
     let maxrate = maxrate.copied().unwrap_or_default();

@@ -25,7 +25,7 @@ const LONGEST: u64 = 65_535 * 512;
 /// Pauses between two readings that are usual.
 const FEW: u64 = 5;
 
-/// What the driver tells; none if it offers no DCB.
+/// Settings that the driver tells; none if it offers no DCB.
 pub(super) fn of<'a>(view: &'a View<'_>) -> Result<Option<&'a Dcb>, String> {
     match &view.adapter.dcb {
         Ok(dcb) => Ok(Some(dcb)),
