@@ -223,7 +223,7 @@ impl World {
         }
         // All in one region, so that the switch exchanges buffers.
         let mut ports = open_specs(&specs)?.into_iter();
-        let (mut switch, record) = (Switch::new(), Record::default());
+        let (mut switch, record) = (Switch::of_virtual_time(san.seed), Record::default());
         san.buffers.iter().for_each(|buffers| switch.buffers(&Buffers { seed: san.seed, ..*buffers }));
         let missing = Arc::new(AtomicU16::new(san.initiators));
         let mut stations = Vec::new();

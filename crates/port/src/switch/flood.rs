@@ -30,6 +30,8 @@ const TURN: u64 = 200_000;
 /// Shares of the switch's time.
 #[derive(Default)]
 pub(super) struct Share {
+    /// Work takes no time: none is shared.
+    timeless: bool,
     /// The switch is in a turn; outside of turns senders flood in their own time.
     turn: bool,
     /// Beginning of the turn, if there are debts to pay.
@@ -48,9 +50,14 @@ pub(super) struct Share {
 }
 
 impl Share {
+    /// Shares of a switch in virtual time.
+    pub(super) fn timeless() -> Self {
+        Self { timeless: true, ..Self::default() }
+    }
+
     /// Begins a turn.
     pub(super) fn begin(&mut self) {
-        (self.turn, self.floods, self.moved) = (true, 0, false);
+        (self.turn, self.floods, self.moved) = (!self.timeless, 0, false);
         self.began = (self.debt > 0).then(Instant::now);
     }
 

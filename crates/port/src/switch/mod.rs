@@ -78,6 +78,7 @@ use crate::random::random;
 use flood::{Flock, Share};
 use forward::{Passed, Target};
 use ledger::Retired;
+use linerate_sum::SplitMix64;
 use member::{Member, Outlet, Source};
 use own::Own;
 use parked::Parked;
@@ -215,6 +216,16 @@ impl Switch {
             changed: Vec::new(),
             targets: Vec::new(),
         }
+    }
+
+    /// A switch in virtual time: its work takes none, and what another one draws at random is of `seed`, so that it does the same
+    /// again when the same happens.
+    #[must_use]
+    pub fn of_virtual_time(seed: u64) -> Self {
+        let [first, second] = [0, 1].map(|n| SplitMix64::nth(seed, n));
+        let [a, b, c, d, e, ..] = first.to_be_bytes();
+        let table = Table::new(ADDRESSES as usize, [first, second]);
+        Self { share: Share::timeless(), table, mac: [2, a, b, c, d, e], ..Self::new() }
     }
 
     /// Attaches an open port, with all its queues, under a name; as `vale-ctl -a` does.

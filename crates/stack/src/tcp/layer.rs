@@ -483,12 +483,14 @@ impl Tcp {
             if let Some(lesson) = connection.fast_open_lesson() {
                 lock(&self.known).learn(now, *local, *remote, lesson);
             }
-            // Who waits for room itself is not called by each look at a full ring.
-            self.sockets.settle(now, index, stirred || !full);
             if full {
                 // It goes on when there is room; so do those behind it.
                 self.sockets.list(index, false);
                 self.blocked = true;
+            }
+            // Who waits for room itself is not called by each look at a full ring.
+            self.sockets.settle(now, index, stirred || !full);
+            if full {
                 return;
             }
         }

@@ -457,7 +457,8 @@ impl Sockets {
         let held = count(socket.connection.memory());
         self.shares.change(socket.account, std::mem::replace(&mut socket.held, held), held);
         let next = socket.connection.due();
-        if next < socket.due {
+        // What is due and waits for room has no time.
+        if next < socket.due && !(socket.listed && next.has_come(now)) {
             // An earlier entry of the heap is passed over when its time comes.
             socket.due = next;
             self.due.push(Reverse((next, index, life)));

@@ -533,6 +533,24 @@ fn a_full_ring_holds_segments_back() {
     assert_eq!(world.sent().len(), 2);
 }
 
+/// Regression: an acknowledgement that was due while the ring was full was due again at once, so that its thread turned without end.
+#[test]
+fn an_acknowledgement_waits_for_room_without_a_time() {
+    for ends in families() {
+        let mut world = World::new();
+        let (_, first) = accepted(&mut world, ends.0, ends.1);
+        while linerate_stack::Transmit::send(&mut world.ring, &[0; 60], &[], None) {}
+        // Out of order: acknowledged at once (RFC 5681, section 4.2).
+        for seq in [1701, 3101] {
+            hear(&mut world, ends, (4000, seq, first), &pattern(1400));
+            assert!(world.host.wants_room() && world.host.poll_timeout().is_none_or(|at| at > world.now), "{seq}");
+        }
+        let _ = world.sent_with();
+        world.host.poll(world.now, &mut world.ring);
+        assert!(!world.sent().is_empty() && !world.host.wants_room());
+    }
+}
+
 /// Segments for a connection that another shard makes are kept for it, in its order and no more than so much, until that is not
 /// expected any more: then it is for nobody.
 #[test]
