@@ -7,6 +7,7 @@ mod conformance;
 mod control;
 mod dcb;
 mod dcb_host;
+mod dcb_lldpad;
 mod doctor;
 mod ends;
 mod fcoe;

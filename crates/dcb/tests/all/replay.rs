@@ -1,4 +1,4 @@
-//! A capture of two lldpad, of which the second is willing: our port in the place of each ends where that one did.
+//! Captures of two lldpad, of which the second is willing: our port in the place of each ends where that one did.
 
 use crate::rig::*;
 use linerate_dcb::*;
@@ -38,18 +38,55 @@ fn the_willing_one_takes_what_it_took() {
     let fcoe = [app(Selector::EtherType, 0x8906, 3), app(Selector::EtherType, 0x8914, 3)];
     assert_eq!(table.applications, fcoe);
     // What we tell then is what it told: the classes and flow control that were taken.
-    let unit = ours.poll_transmit(20 * SECOND).unwrap();
+    tells_what_was_told(&mut ours, willing, &capture);
+}
+
+/// Checks that our classes and flow control, or all of CEE, are what the end in whose place we are told last.
+fn tells_what_was_told(ours: &mut Dcb, mac: MacAddr, capture: &[(u64, &[u8])]) {
     let tlvs = |frame: &[u8]| -> Vec<LldpTlv<'static>> {
         let unit = Lldpdu::parse(&frame[14..]).unwrap();
         let of = |tlv| match tlv {
             Ok(LldpTlv::EtsConfiguration(ets)) => Some(LldpTlv::EtsConfiguration(DcbxEts { max_classes: 0, ..ets })),
             Ok(LldpTlv::Pfc(pfc)) => Some(LldpTlv::Pfc(pfc)),
+            Ok(LldpTlv::Cee(mut cee)) => {
+                let applications = cee.applications.iter_mut();
+                applications.for_each(|(_, entries)| entries.sort_by_key(|entry| (entry.selector, entry.protocol)));
+                Some(LldpTlv::Cee(cee))
+            }
             _ => None,
         };
         unit.tlvs().filter_map(of).collect()
     };
-    let last = capture.iter().rev().find(|(_, frame)| frame[6..12] == willing.0).unwrap();
+    let unit = ours.poll_transmit(20 * SECOND).unwrap();
+    let last = capture.iter().rev().find(|(_, frame)| frame[6..12] == mac.0).unwrap();
     assert_eq!(tlvs(&unit), tlvs(last.1));
+    assert!(!tlvs(last.1).is_empty());
+}
+
+/// Each end of CEE tells its own settings, whichever are operative.
+#[test]
+fn both_ends_of_cee_end_where_they_did() {
+    let capture = capture(include_bytes!("../../../fcoe/tests/golden/22-lldpad-dcbx-cee.pcap"));
+    assert_eq!(capture.len(), 14);
+    let apps = |san| {
+        let fcoe = [app(Selector::EtherType, 0x8906, san), app(Selector::EtherType, 0x8914, san)];
+        [fcoe[0], app(Selector::Any, 3260, 4), fcoe[1]].to_vec()
+    };
+    let mut plain = Classes::default();
+    plain.selection[0] = Selection::Ets(100);
+    let willing = Settings { classes: plain, applications: apps(4), willing: true, ..Settings::default() };
+    let other = Settings { applications: apps(3), ..san(false) };
+    for (last, settings) in [(0x0b, willing), (0x0a, other)] {
+        let mac = MacAddr([2, 0, 0, 0, last, last]);
+        let is_willing = settings.willing;
+        let mut ours = in_place_of(mac, settings, &capture);
+        let table = ours.operative();
+        assert_eq!((table.version, table.classes, table.pfc), (Some(Version::Cee), classes(60, 40), 1 << 3));
+        assert_eq!((&table.applications, table.conflict), (&apps(3), Taken::default()));
+        let taken = Taken { classes: is_willing, pfc: is_willing, applications: is_willing };
+        assert_eq!(table.taken, taken);
+        tells_what_was_told(&mut ours, mac, &capture);
+    }
 }
 
 #[test]
