@@ -62,7 +62,7 @@ impl Machine for Running<'_> {
         let called = self.callee.is_some_and(|callee| callee.serve(self.job));
         let AdapterJob { guests, listener, dcb } = self.job;
         let spoke = dcb.as_mut().is_some_and(|dcb| dcb.turn(guests, now));
-        let held_up = dcb.as_ref().is_some_and(SharedDcb::is_held_up);
+        let held_up = dcb.as_ref().is_some_and(|dcb| dcb.client().is_held_up());
         let came = guests.admit(listener) | called | spoke;
         let worked = guests.poll(now) | came;
         let pressed = guests.is_pressed();
@@ -81,7 +81,7 @@ impl Machine for Running<'_> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        let dcb = self.job.dcb.as_ref().map_or(u64::MAX, SharedDcb::due);
+        let dcb = self.job.dcb.as_ref().map_or(u64::MAX, |dcb| dcb.client().due());
         let due = self.job.guests.due().unwrap_or(u64::MAX).min(dcb);
         Some(self.next.min(due).min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
     }

@@ -1,12 +1,13 @@
-//! Data Center Bridging on a port of its own, and on one that programs share: its adapter then obeys what is negotiated.
+//! Data Center Bridging as a client of an adapter, beside others: its adapter then obeys what is negotiated. On a port of its own
+//! ([`DcbNode`]), and on one that programs share ([`SharedDcb`]).
 
 use crate::identity::host_hash;
 use crate::line::{Line, SeenLink, local_mac};
 use crate::machine::{Machine, Progress, Sleeper};
-use linerate_dcb::{Classes, Config, Dcb, Selection, Settings, SettingsError};
-use linerate_nic::{ClassTable, Guests, MAX_INTERFACES, NicError, NicRx};
+use linerate_dcb::{Classes, Config, Dcb, Event, Selection, Settings, SettingsError, Table};
+use linerate_nic::{ClassTable, Control, Guests, MAX_INTERFACES, NicError, NicRx};
 use linerate_offload::Selection as Service;
-use linerate_port::{Info, Link, OpenError, Port, Spec};
+use linerate_port::{Link, OpenError, Port, Spec};
 use linerate_wire::{EtherType, Lldpdu, MacAddr};
 use std::iter::once;
 use thiserror::Error;
@@ -33,22 +34,76 @@ pub enum DcbError {
     Settings(#[from] SettingsError),
 }
 
-/// LLDP and DCBX, and what they have to send.
-struct Agent {
+/// LLDP and DCBX as a client of an adapter, or of a switch's port, and what they have to send.
+pub struct DcbClient {
     dcb: Dcb,
     mac: MacAddr,
     /// Frame that there was no room for.
     unsent: Option<Vec<u8>>,
+    /// Time of the next turn even if nothing is new; 0 if something is.
+    due: u64,
+    /// Changes of what is operative that were told by [`DcbClient::news`].
+    told: Option<u64>,
 }
 
-impl Agent {
-    /// An agent of a port; its MAC address is the port's own, or else `other`.
-    fn new(info: &Info, other: impl FnOnce() -> MacAddr, settings: Settings, now: u64) -> Result<Self, SettingsError> {
-        let mac = info.mac.map_or_else(other, MacAddr);
-        Ok(Self { dcb: Dcb::new(Config::new(mac, &info.name), settings, now)?, mac, unsent: None })
+impl DcbClient {
+    /// A client of a port of this MAC address and name, whose link is down.
+    pub fn new(mac: MacAddr, name: &str, settings: Settings, now: u64) -> Result<Self, SettingsError> {
+        let dcb = Dcb::new(Config::new(mac, name), settings, now)?;
+        Ok(Self { dcb, mac, unsent: None, due: 0, told: None })
     }
 
-    /// Sends what is due, as far as there is room.
+    /// A client at an interface of an adapter, which receives LLDP's frames alone from then on. Its MAC address is the port's own,
+    /// or else `other`.
+    pub(crate) fn at(
+        control: &Control,
+        interface: usize,
+        other: MacAddr,
+        settings: Settings,
+        now: u64,
+    ) -> Result<Self, DcbError> {
+        let client = Self::of_port(control, other, settings, now)?;
+        control.change(interface, |vi| {
+            (vi.mac, vi.ethertypes) = (client.mac.0, vec![EtherType::LLDP]);
+            vi.addresses = vec![Lldpdu::NEAREST_BRIDGE.0];
+        })?;
+        Ok(client)
+    }
+
+    fn of_port(control: &Control, other: MacAddr, settings: Settings, now: u64) -> Result<Self, DcbError> {
+        let info = control.port();
+        Ok(Self::new(info.mac.map_or(other, MacAddr), &info.name, settings, now)?)
+    }
+
+    #[must_use]
+    pub fn dcb(&self) -> &Dcb {
+        &self.dcb
+    }
+
+    #[must_use]
+    pub fn mac(&self) -> MacAddr {
+        self.mac
+    }
+
+    /// Tells it that the link has come up, before what has come by it, or gone down, after that: a neighbour whose last frame took
+    /// leave has done so.
+    pub fn set_link(&mut self, link: Link, now: u64) {
+        self.dcb.set_link(link == Link::Up, now);
+        self.due = 0;
+    }
+
+    /// Takes a frame that has come.
+    pub fn receive(&mut self, frame: &[u8], now: u64) {
+        self.dcb.receive(frame, now);
+        self.due = 0;
+    }
+
+    /// Sends what is due, as far as there is room; true if there was anything.
+    #[inline]
+    pub fn turn(&mut self, now: u64, send: impl FnMut(&[u8]) -> bool) -> bool {
+        (now >= self.due || self.unsent.is_some()) && self.transmit(now, send)
+    }
+
     fn transmit(&mut self, now: u64, mut send: impl FnMut(&[u8]) -> bool) -> bool {
         let mut sent = false;
         while let Some(frame) = self.unsent.take().or_else(|| self.dcb.poll_transmit(now)) {
@@ -58,18 +113,54 @@ impl Agent {
             }
             sent = true;
         }
+        // Who waits for room has nothing to do before.
+        let due = if self.unsent.is_none() { self.dcb.poll_timeout() } else { None };
+        self.due = due.unwrap_or(u64::MAX);
         sent
     }
 
-    /// Time of the next [`Agent::transmit`]: who waits for room has nothing to do before.
-    fn timeout(&self) -> Option<u64> {
-        if self.unsent.is_none() { self.dcb.poll_timeout() } else { None }
+    /// Time of the next turn even if nothing has come.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Takes leave with the next turn.
+    pub fn stop(&mut self) {
+        self.dcb.stop();
+        self.due = 0;
+    }
+
+    /// True if a frame waits for room.
+    #[must_use]
+    pub fn is_held_up(&self) -> bool {
+        self.unsent.is_some()
+    }
+
+    /// Next event to be told.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.dcb.poll_event()
+    }
+
+    /// Operative settings, if they are others than when this was last called.
+    pub fn news(&mut self) -> Option<&Table> {
+        let changes = self.dcb.counters().changes;
+        (self.told.replace(changes) != Some(changes)).then(|| self.dcb.operative())
+    }
+
+    /// Has an adapter serve the operative traffic classes; gives the operative settings if they are others than before.
+    pub(crate) fn obey(&mut self, control: &Control) -> Option<&Table> {
+        let table = self.news()?;
+        if let Some(classes) = class_table(&table.classes, table.pfc) {
+            control.set_classes(classes);
+        }
+        Some(table)
     }
 }
 
 /// LLDP and DCBX, and their port: a machine for [`crate::run`]. When it is stopped, it takes leave first.
 pub struct DcbNode {
-    agent: Agent,
+    client: DcbClient,
     line: Line,
     /// Receive halves of the adapter's other queues: frames arrive by whichever the port chooses.
     others: Vec<NicRx>,
@@ -87,34 +178,27 @@ impl DcbNode {
     /// Uses an open port.
     pub fn over(port: Port, settings: Settings, now: u64) -> Result<Self, DcbError> {
         let info = port.info().clone();
-        let agent = Agent::new(&info, || local_mac(host_hash(info.name.as_bytes())), settings, now)?;
-        let mut nic = Line::adapter(port, 1, agent.mac, true)?;
-        nic.control().change(LLDP, |vi| {
-            vi.ethertypes = vec![EtherType::LLDP];
-            vi.addresses = vec![Lldpdu::NEAREST_BRIDGE.0];
-        })?;
-        let line = Line::new(&mut nic, 0).ok_or_else(|| DcbError::OneWay(info.name.clone()))?;
+        let mac = info.mac.map_or_else(|| local_mac(host_hash(info.name.as_bytes())), MacAddr);
+        let mut nic = Line::adapter(port, 1, mac, true)?;
+        let client = DcbClient::at(&nic.control(), LLDP, mac, settings, now)?;
+        let line = Line::new(&mut nic, 0).ok_or(DcbError::OneWay(info.name))?;
         let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();
-        Ok(Self { agent, line, others, parting: None })
+        Ok(Self { client, line, others, parting: None })
     }
 
     #[must_use]
-    pub fn dcb(&self) -> &Dcb {
-        &self.agent.dcb
-    }
-
-    pub fn dcb_mut(&mut self) -> &mut Dcb {
-        &mut self.agent.dcb
-    }
-
-    #[must_use]
-    pub fn mac(&self) -> MacAddr {
-        self.agent.mac
+    pub fn client(&self) -> &DcbClient {
+        &self.client
     }
 
     #[must_use]
     pub fn line(&self) -> &Line {
         &self.line
+    }
+
+    /// Next event to be told.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.client.poll_event()
     }
 }
 
@@ -122,124 +206,85 @@ impl Machine for DcbNode {
     fn handle(&mut self, now: u64) -> Progress {
         self.line.tx.tick(now);
         let link = self.line.changed(now);
-        let Self { agent, line, others, .. } = self;
-        let dcb = &mut agent.dcb;
+        let Self { client, line, others, .. } = self;
         if link == Some(Link::Up) {
-            dcb.set_link(true, now);
+            client.set_link(Link::Up, now);
         }
         let queues = once(&mut line.arrivals.rx).chain(others);
-        let arrived: usize = queues.map(|rx| rx.take(now, BATCH, |_, frame| dcb.receive(frame.head(), now))).sum();
-        // Last, so that a neighbour whose last frame took leave before the link went down has done so.
+        let arrived: usize = queues.map(|rx| rx.take(now, BATCH, |_, frame| client.receive(frame.head(), now))).sum();
         if link == Some(Link::Down) {
-            dcb.set_link(false, now);
+            client.set_link(Link::Down, now);
         }
-        let sent = agent.transmit(now, |frame| line.tx.send(LLDP, frame, &[], None));
+        let sent = client.turn(now, |frame| line.tx.send(LLDP, frame, &[], None));
         line.flush(now);
         match self.parting {
-            Some(at) if self.agent.unsent.is_none() || now >= at || self.line.link() != Link::Up => Progress::Done,
+            Some(at) if !self.client.is_held_up() || now >= at || self.line.link() != Link::Up => Progress::Done,
             _ if arrived > 0 || sent || link.is_some() => Progress::Worked,
             _ => Progress::Idle,
         }
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        [self.agent.timeout(), self.parting, self.line.resumes()].into_iter().flatten().min()
+        [Some(self.client.due()), self.parting, self.line.resumes()].into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.line.waits_for(self.agent.unsent.is_some(), visit);
+        self.line.waits_for(self.client.is_held_up(), visit);
         self.others.iter_mut().for_each(|queue| visit(queue.port()));
     }
 
     fn stop(&mut self, now: u64) {
-        self.agent.dcb.stop();
+        self.client.stop();
         self.parting.get_or_insert(now.saturating_add(PARTING));
     }
 }
 
 /// LLDP and DCBX at an interface of an adapter whose others programs have: its traffic classes are those that are operative.
 pub struct SharedDcb {
-    agent: Agent,
+    client: DcbClient,
     seen: SeenLink,
-    /// Time of the next turn even if nothing is new.
-    due: u64,
-    /// Changes of what is operative that the adapter knows of.
-    obeyed: Option<u64>,
 }
 
 impl SharedDcb {
     /// Takes the last interface of an adapter. Its MAC address is the port's own, or else the interface's.
     pub fn new(guests: &mut Guests, settings: Settings, now: u64) -> Result<Self, DcbError> {
         guests.keep(SHARED, &[EtherType::LLDP], &[Lldpdu::NEAREST_BRIDGE.0])?;
-        let own = MacAddr(guests.control().settings(SHARED)?.mac);
-        let agent = Agent::new(guests.control().port(), || own, settings, now)?;
-        let mut shared = Self { agent, seen: SeenLink::default(), due: 0, obeyed: None };
-        shared.obey(guests);
-        Ok(shared)
+        let control = guests.control();
+        let own = MacAddr(control.settings(SHARED)?.mac);
+        let mut client = DcbClient::of_port(control, own, settings, now)?;
+        client.obey(control);
+        Ok(Self { client, seen: SeenLink::default() })
     }
 
     #[must_use]
-    pub fn dcb(&self) -> &Dcb {
-        &self.agent.dcb
+    pub fn client(&self) -> &DcbClient {
+        &self.client
     }
 
-    pub fn dcb_mut(&mut self) -> &mut Dcb {
-        &mut self.agent.dcb
-    }
-
-    #[must_use]
-    pub fn mac(&self) -> MacAddr {
-        self.agent.mac
+    /// Next event to be told.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.client.poll_event()
     }
 
     /// Processes what has come and what is due, before the adapter moves the programs' frames; true if there was anything.
     pub fn turn(&mut self, guests: &mut Guests, now: u64) -> bool {
-        let link = self.seen.changed(guests.first_rx());
-        let dcb = &mut self.agent.dcb;
+        let Self { client, seen } = self;
+        let link = seen.changed(guests.first_rx());
         if link == Some(Link::Up) {
-            dcb.set_link(true, now);
+            client.set_link(Link::Up, now);
         }
-        let came = guests.take_own(|frame| dcb.receive(frame, now)) > 0;
+        let came = guests.take_own(|frame| client.receive(frame, now)) > 0;
         if link == Some(Link::Down) {
-            dcb.set_link(false, now);
+            client.set_link(Link::Down, now);
         }
-        let new = came || link.is_some();
-        if !new && now < self.due && self.agent.unsent.is_none() {
-            return false;
-        }
-        let sent = self.agent.transmit(now, |frame| guests.send_own(frame));
-        self.due = self.agent.timeout().unwrap_or(u64::MAX);
-        self.obey(guests);
-        new || sent
-    }
-
-    /// Time of the next turn even if nothing has come.
-    #[must_use]
-    pub fn due(&self) -> u64 {
-        self.due
+        let sent = client.turn(now, |frame| guests.send_own(frame));
+        client.obey(guests.control());
+        came || link.is_some() || sent
     }
 
     /// Takes leave with the next turn.
     pub fn stop(&mut self) {
-        self.agent.dcb.stop();
-        self.due = 0;
-    }
-
-    /// True if a frame waits for room.
-    #[must_use]
-    pub fn is_held_up(&self) -> bool {
-        self.agent.unsent.is_some()
-    }
-
-    fn obey(&mut self, guests: &Guests) {
-        let changes = self.agent.dcb.counters().changes;
-        if self.obeyed.replace(changes) == Some(changes) {
-            return;
-        }
-        let table = self.agent.dcb.operative();
-        if let Some(classes) = class_table(&table.classes, table.pfc) {
-            guests.control().set_classes(classes);
-        }
+        self.client.stop();
     }
 }
 
@@ -258,7 +303,7 @@ pub fn class_table(classes: &Classes, pfc: u8) -> Option<ClassTable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linerate_dcb::{Event, Gone};
+    use linerate_dcb::Gone;
     use linerate_port::open_all;
 
     /// Regression: the frame that takes leave was not read any more when the link was seen to be down in the same turn.
@@ -271,14 +316,14 @@ mod tests {
             near.handle(now);
             far.handle(now);
         }
-        assert_eq!((near.dcb().neighbours().len(), far.dcb().neighbours().len()), (1, 1));
-        while near.dcb_mut().poll_event().is_some() {}
+        assert_eq!((near.client().dcb().neighbours().len(), far.client().dcb().neighbours().len()), (1, 1));
+        while near.poll_event().is_some() {}
         far.stop(100);
         assert_eq!(far.handle(100), Progress::Done);
         drop(far);
         near.handle(101);
-        let events: Vec<Event> = std::iter::from_fn(|| near.dcb_mut().poll_event()).collect();
+        let events: Vec<Event> = std::iter::from_fn(|| near.poll_event()).collect();
         assert!(matches!(events[0], Event::Gone(_, Gone::Left)), "{events:?}");
-        assert!(near.dcb().neighbours().is_empty());
+        assert!(near.client().dcb().neighbours().is_empty());
     }
 }

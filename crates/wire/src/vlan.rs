@@ -79,6 +79,12 @@ impl VlanTag {
         Priority(self.0.to_be_bytes()[0] >> 5)
     }
 
+    /// The same tag with another priority.
+    #[must_use]
+    pub fn with_priority(self, priority: Priority) -> Self {
+        Self(self.0 & 0x1fff | u16::from(priority.number()) << 13)
+    }
+
     /// Drop eligible indicator.
     pub fn dei(self) -> bool {
         self.0 & 0x1000 != 0

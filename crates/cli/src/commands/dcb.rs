@@ -7,7 +7,7 @@ mod host;
 mod words;
 
 pub(super) use document::priorities;
-pub(super) use words::{Words, classes, lossless, priorities_of};
+pub(super) use words::{Negotiate, classes, lossless, priorities_of};
 
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
@@ -16,12 +16,13 @@ use crate::print::print_told;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use linerate_load::resolve;
-use linerate_load::vis::AdapterJob;
+use linerate_port::{Info, Link};
 use linerate_rt::control::{Callee, Caller, Server, callee};
-use linerate_rt::dcb::{DcbError, DcbNode};
+use linerate_rt::dcb::{DcbClient, DcbError, DcbNode};
 use linerate_rt::{Machine, Progress, Sleeper, WaitMode, Waiter, monotonic_ns, run as run_machine};
 use serde_json::Value;
 use std::process::ExitCode;
+use words::Words;
 
 pub(super) const COMMAND: Command = Command::by_clap("dcb", Arguments::command, |matches, _| run(parsed(matches)?));
 
@@ -35,7 +36,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Announce a port's settings to its neighbour and negotiate with it until Ctrl-C; each change is printed in a line. What
-    /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (linerate nic up --dcb).
+    /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (--dcb of linerate nic up, fcoe target and fcoe
+    /// initiator).
     Up(Up),
     /// Show a port that runs: what is operative, neighbours, counters; or an interface whose driver offers DCB to the kernel
     /// (dcbnl). Without a name, all of both.
@@ -141,15 +143,24 @@ fn show(arguments: Asked) -> Result<ExitCode, Trouble> {
     control::show(&asked::KIND, &arguments.show.of(arguments.i))
 }
 
-/// Lets `dcb show` see what the adapter on a port has negotiated, if it does so.
-pub(super) fn shown(port: &str, mut caller: Caller<AdapterJob>) -> Option<Server> {
+/// Negotiation at a port, the port, and its link.
+pub(super) type Port<'a> = (&'a DcbClient, &'a Info, Link);
+
+/// Lets `dcb show` see what a machine of another command has negotiated on a port, if it does so: `find` has its place.
+pub(super) fn shown<M: 'static>(
+    port: &str,
+    mut caller: Caller<M>,
+    find: impl Fn(&M) -> Option<Port<'_>> + Copy + Send + 'static,
+) -> Option<Server> {
     control::serve(&asked::KIND, port, move || {
-        let state = caller.call(|job| {
-            let info = job.guests.control().port().clone();
-            job.dcb.as_ref().map(|dcb| document::Snapshot::of(dcb.dcb(), &info, dcb.mac(), job.guests.link()))
-        });
+        let state = caller.call(move |machine| find(machine).map(document::Snapshot::of));
         state.map(|state| state.map_or(Value::Null, |state| state.document()))
     })
+}
+
+/// Line with a port's address and what is operative.
+pub(super) fn operative(client: &DcbClient) -> String {
+    format!("{}: {}", client.mac(), client.dcb().operative())
 }
 
 fn up(arguments: &Up) -> Result<ExitCode, Trouble> {
@@ -168,7 +179,7 @@ fn up(arguments: &Up) -> Result<ExitCode, Trouble> {
         remark.iter().for_each(|line| print(&format!("{line}\n")));
         print(&format!("{}: {}\n", info.name, info.path));
         node.line().notes().iter().for_each(|note| print(&format!("note: {note}\n")));
-        print(&format!("{}: {}\n", node.mac(), node.dcb().operative()));
+        print(&format!("{}\n", operative(node.client())));
     }
     stop_after(&stop, arguments.seconds);
     let names = [node.line().info().name.clone()];
@@ -183,7 +194,7 @@ fn up(arguments: &Up) -> Result<ExitCode, Trouble> {
 }
 
 fn snapshot(node: &DcbNode) -> document::Snapshot {
-    document::Snapshot::of(node.dcb(), node.line().info(), node.mac(), node.line().link())
+    document::Snapshot::of((node.client(), node.line().info(), node.line().link()))
 }
 
 /// A port that tells what happens, and answers who asks.
@@ -196,7 +207,7 @@ struct Speaking {
 impl Machine for Speaking {
     fn handle(&mut self, now: u64) -> Progress {
         let progress = self.node.handle(now);
-        while let Some(event) = self.node.dcb_mut().poll_event() {
+        while let Some(event) = self.node.poll_event() {
             if !self.json {
                 print(&format!("{event}\n"));
             }

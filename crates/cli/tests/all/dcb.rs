@@ -3,6 +3,7 @@
 
 use crate::process::{BINARY, Process, until};
 use linerate_host::{Cause, Namespace, VethPair};
+use linerate_port::capture::Reader;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -91,5 +92,104 @@ fn two_ends_of_a_veth_pair_agree() {
         let ports = [format!("{kind}:va"), format!("{kind}:vb")];
         let ends = ns.run_in(|| agree(dir.path(), [&ports[0], &ports[1]], "auto", "ieee")).unwrap();
         ends.into_iter().for_each(|end| drop(end.stop()));
+    }
+}
+
+/// `linerate fcoe …` beside [`dcb`].
+fn fcoe(place: &Path, words: &str) -> Command {
+    let mut command = Command::new(BINARY);
+    command.env("XDG_RUNTIME_DIR", place).arg("fcoe").args(words.split_whitespace());
+    command
+}
+
+/// Tags of frames of an EtherType in a trace, in order, each as often as it changes.
+fn tags(trace: &Path, ethertype: [u8; 2]) -> Vec<Option<u16>> {
+    let mut tags = Vec::new();
+    let mut reader = Reader::open(trace).unwrap();
+    while let Some(record) = reader.read().unwrap() {
+        let tag = match record.data {
+            [_, _, _, _, _, _, _, _, _, _, _, _, 0x81, 0x00, high, low, a, b, ..] if [*a, *b] == ethertype => {
+                Some(u16::from_be_bytes([*high, *low]))
+            }
+            [_, _, _, _, _, _, _, _, _, _, _, _, a, b, ..] if [*a, *b] == ethertype => None,
+            _ => continue,
+        };
+        tags.push(tag);
+    }
+    tags.dedup();
+    tags
+}
+
+const FCOE: [u8; 2] = [0x89, 0x06];
+const FIP: [u8; 2] = [0x89, 0x14];
+
+/// The neighbour says which priority FCoE has, changes its mind, and goes.
+#[test]
+fn a_target_has_the_priority_that_its_neighbour_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let (near, far) = ("cable:dcb-fcoe{1", "cable:dcb-fcoe}1");
+    let trace = dir.path().join("trace");
+    let words = format!("target -i {near},trace={} --lun 0=ram:16M --dcb --willing yes", trace.display());
+    let mut target = Process::ready(fcoe(dir.path(), &words), "LLDP: ");
+    let first = Process::ready(dcb(dir.path(), &format!("up -i {far} {SAN}")), "dcbx ieee");
+    target.until("note: dcbx ieee");
+    let (ours, theirs) = (shown(dir.path(), near), shown(dir.path(), far));
+    assert_eq!(ours["operative"], theirs["local"]);
+    assert_eq!(ours["from_peer"], json!({ "ets": true, "pfc": true, "app": true }));
+    target.until("address ");
+    first.signal("INT");
+    target.until("took leave");
+    target.until("note: dcbx off (no peer)");
+    first.end();
+    let mut second = Process::ready(dcb(dir.path(), &format!("up -i {far} --app ethtype 0x8906:4")), "dcbx ieee");
+    target.until("app (peer): ethtype 0x8906:4");
+    target.until("address ");
+    target.signal("INT");
+    second.until("took leave");
+    let ended = target.end();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    second.stop();
+    let tags: Vec<u16> = tags(&trace, FIP).into_iter().flatten().collect();
+    assert_eq!(tags, [0x6000, 0x8000], "priorities 3 and 4 of VLAN 0");
+}
+
+/// The target says which priority its initiator's frames have.
+#[test]
+fn an_initiator_has_the_priority_that_the_target_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let (near, far) = ("cable:dcb-san{1", "cable:dcb-san}1");
+    let trace = dir.path().join("trace");
+    let target = format!("target -i {near} --lun 0=ram:16M --dcb {SAN}");
+    let target = Process::ready(fcoe(dir.path(), &target), "LLDP: ");
+    let nbd = dir.path().join("nbd");
+    let words = format!("-i {far},trace={} --nbd unix:{}", trace.display(), nbd.display());
+    let mut initiator =
+        Process::ready(fcoe(dir.path(), &format!("initiator {words} --dcb --willing yes")), "dcbx ieee");
+    initiator.until("export ");
+    let (ours, theirs) = (shown(dir.path(), far), shown(dir.path(), near));
+    assert_eq!((&ours["operative"], &theirs["neighbours"][0]["mac"]), (&theirs["local"], &ours["mac"]));
+    initiator.signal("INT");
+    initiator.end();
+    assert_eq!((tags(&trace, FCOE), tags(&trace, FIP).last()), (vec![Some(0x6000)], Some(&Some(0x6000))));
+    // Who has no tag hears, and is heard by, who has one.
+    let said = fcoe(dir.path(), &format!("ls -i {far} --timeout 50")).output().unwrap();
+    assert!(said.status.success(), "{said:?}");
+    target.stop();
+}
+
+#[test]
+fn words_for_a_negotiation_that_is_not_asked_for_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, line) in [
+        ("target -i null: --lun 0=ram:1M --willing yes", "are for --dcb: give it, too"),
+        ("initiator -i null: --nbd unix:x --pfc prio 3", "are for --dcb: give it, too"),
+        ("target -i null: --lun 0=ram:1M --dcb --ets tc-tsa 0:ets tc-bw 0:50", "they must sum to 100"),
+    ] {
+        let refused = fcoe(dir.path(), words).output().unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            refused.status.code() == Some(2) && said.contains(line) && said.lines().count() == 1,
+            "{words}: {said}"
+        );
     }
 }

@@ -1,17 +1,19 @@
 //! A Fibre Channel node on a port, in one thread.
 
 use super::{FcRx, FcTx};
+use crate::dcb::{DcbClient, DcbError};
 use crate::identity::host_hash;
 use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
 use crate::net::{self, Ip, IpTx, NetError, Service, Services};
 use crate::random;
+use linerate_dcb::{Selector, Settings, Table};
 use linerate_fcoe::{AuthConfig, DeviceServer, FipMode, Node, NodeConfig, NodeEvent};
 use linerate_nic::{Control, MAX_MTU, NicError, NicRx};
 use linerate_port::{Info, Link, OpenError, Port, Spec};
 use linerate_stack::{BindError, Cidr, Host};
-use linerate_wire::{EtherType, FipFrame, MacAddr, VlanTag, Wwn};
+use linerate_wire::{EtherType, FipFrame, MacAddr, Priority, VlanTag, Wwn};
 use std::iter::once;
 use thiserror::Error;
 
@@ -85,6 +87,9 @@ pub enum FcError {
     Random(#[from] getrandom::Error),
     #[error("{0} is a group's address: give a station's, whose first byte is even")]
     Group(MacAddr),
+    /// Data Center Bridging could not be set up.
+    #[error(transparent)]
+    Dcb(#[from] DcbError),
 }
 
 /// Advice how a port with this largest MTU may carry full frames; empty if it does.
@@ -123,6 +128,8 @@ pub struct FcNode<S, W> {
     rx: FcRx,
     /// IP host that shares the port, and its services.
     ip: Option<(Ip, Services)>,
+    /// LLDP and DCBX at the port, and their interface.
+    dcb: Option<(DcbClient, usize)>,
     config: NodeConfig,
     /// MTU of the port's interface when it was last looked at, and time of the next look.
     mtu: (Option<usize>, u64),
@@ -144,6 +151,7 @@ pub struct FcPort {
     ip: Option<WantedIp>,
     auth: Option<AuthConfig>,
     reaction: Option<u64>,
+    dcb: Option<Settings>,
 }
 
 /// Parameters of an IP host to be set up beside a node.
@@ -179,7 +187,7 @@ impl FcPort {
             mode: if options.point_to_point { FipMode::PointToPoint } else { FipMode::Multipoint },
             ..config
         };
-        Ok(Self { port, info, config, ip: None, auth: None, reaction: options.reaction })
+        Ok(Self { port, info, config, ip: None, auth: None, reaction: options.reaction, dcb: None })
     }
 
     /// Lets the port carry IP too: a host with these addresses and services, with the node's MAC address unless another
@@ -198,6 +206,13 @@ impl FcPort {
         Self { auth, ..self }
     }
 
+    /// Has the port negotiate Data Center Bridging with its neighbour, if there are settings for it. The adapter's traffic classes are
+    /// those that are operative, and FCoE has the priority of its application.
+    #[must_use]
+    pub fn with_dcb(self, dcb: Option<Settings>) -> Self {
+        Self { dcb, ..self }
+    }
+
     /// Names and addresses of a node on this port; neither target nor initiator yet.
     #[must_use]
     pub fn config(&self) -> NodeConfig {
@@ -210,7 +225,8 @@ impl FcPort {
         device: S,
         watcher: W,
     ) -> Result<FcNode<S, W>, FcError> {
-        let interfaces = if self.ip.is_some() { 2 } else { 1 };
+        let others = [self.ip.is_some(), self.dcb.is_some()];
+        let interfaces = 1 + others.into_iter().map(usize::from).sum::<usize>();
         let mut nic = Line::adapter(self.port, interfaces, config.mac, false)?;
         let control = nic.control();
         control.change(FC, |vi| {
@@ -222,6 +238,8 @@ impl FcPort {
         ask(&control, None)?;
         control.react(self.reaction);
         let ip = self.ip.map(|wanted| host(&control, config.mac, &wanted)).transpose()?;
+        let last = interfaces - 1;
+        let dcb = self.dcb.map(|settings| DcbClient::at(&control, last, config.mac, settings, 0)).transpose()?;
         let mut line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(self.info.name))?;
         let others = (1..nic.info().rx_queues).filter_map(|queue| nic.take_rx(queue)).collect();
         let mut node = Node::new(config, device);
@@ -239,6 +257,7 @@ impl FcPort {
             line,
             others,
             ip,
+            dcb: dcb.map(|client| (client, last)),
             config: *config,
             own: None,
             begun: false,
@@ -311,6 +330,12 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         self.ip.as_mut().map(|(ip, _)| ip)
     }
 
+    /// LLDP and DCBX at the port.
+    #[must_use]
+    pub fn dcb(&self) -> Option<&DcbClient> {
+        self.dcb.as_ref().map(|(client, _)| client)
+    }
+
     /// The node's configuration: its addresses and names.
     #[must_use]
     pub fn config(&self) -> &NodeConfig {
@@ -323,25 +348,32 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         (&self.tx, &self.rx)
     }
 
+    /// True if nothing is to be sent any more, after a logout.
+    fn is_quiet(&self) -> bool {
+        self.node.is_quiet() && !self.dcb().is_some_and(DcbClient::is_held_up)
+    }
+
     fn work(&mut self, now: u64) -> bool {
-        let Self { node, line, others, tx, rx, watcher, ip, begun, holder, .. } = self;
+        let Self { node, line, others, tx, rx, watcher, ip, dcb, begun, holder, .. } = self;
         let Line { tx: output, arrivals } = line;
         if let Some((ip, _)) = ip {
             ip.follow(arrivals.control());
         }
         let mut arrived = 0;
         for queue in once(&mut arrivals.rx).chain(others) {
-            arrived += match ip {
-                None => {
+            arrived += match (&mut *ip, &mut *dcb) {
+                (None, None) => {
                     if queue.is_read() {
                         queue.poll(now);
                     }
                     let mut out = tx.over(output, now);
                     rx.receive(queue, BATCH, |frame, _| node.handle(now, frame, &mut out))
                 }
-                Some((ip, _)) => queue.take(now, BATCH, |interface, frame| match interface {
-                    FC => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(output, now))),
-                    _ => ip.handle(now, frame, &mut IpTx::new(output, IP)),
+                (ip, dcb) => queue.take(now, BATCH, |interface, frame| match (interface, &mut *ip, &mut *dcb) {
+                    (FC, ..) => rx.check(frame.head(), |frame, _| node.handle(now, frame, &mut tx.over(output, now))),
+                    (IP, Some((ip, _)), _) => ip.handle(now, frame, &mut IpTx::new(output, IP)),
+                    (_, _, Some((client, _))) => client.receive(frame.head(), now),
+                    _ => {}
                 }),
             };
         }
@@ -391,6 +423,26 @@ impl<S: DeviceServer, W: Watcher<S>> FcNode<S, W> {
         }
     }
 
+    /// Runs a turn of DCBX, and obeys what is new; true if there was something to do. `link`: its new state.
+    fn negotiate(&mut self, now: u64, link: Option<Link>) -> bool {
+        let Self { dcb: Some((client, interface)), line, tx, watcher, config, .. } = self else { return false };
+        if link == Some(Link::Down) {
+            client.set_link(Link::Down, now);
+        }
+        let sent = client.turn(now, |frame| line.tx.send_first(*interface, frame));
+        if let Some(table) = client.obey(line.control()) {
+            let [fcoe, fip] = priorities(table);
+            tx.set_priorities(&mut line.tx, fcoe, fip);
+            let class = fcoe.unwrap_or_else(|| config.vlan.unwrap_or_default().priority());
+            // A priority alone is never refused.
+            let _ = line.control().change(FC, |vi| vi.priority = class);
+        }
+        while let Some(event) = client.poll_event() {
+            watcher.note(&event.to_string());
+        }
+        sent
+    }
+
     /// Runs a turn of the IP host; true if there was something to do.
     fn share(&mut self, now: u64) -> bool {
         let Self { ip: Some((ip, services)), line, watcher, .. } = self else { return false };
@@ -407,6 +459,9 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
     fn handle(&mut self, now: u64) -> Progress {
         self.line.tx.tick(now);
         let link = self.line.changed(now);
+        if let (Some(Link::Up), Some((client, _))) = (link, &mut self.dcb) {
+            client.set_link(Link::Up, now);
+        }
         if let Some(link) = link {
             self.node.set_link(now, link == Link::Up, &mut self.tx.over(&mut self.line.tx, now));
             if let Some((ip, _)) = &mut self.ip {
@@ -416,10 +471,10 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         // The link may have changed once more by now: that is looked at before the thread sleeps.
         let mut worked = self.work(now) || link.is_some();
         self.watch_mtu(now);
-        worked |= self.share(now);
+        worked |= self.negotiate(now, link) | self.share(now);
         self.line.flush(now);
         match self.parting {
-            Some(at) if now >= at || self.node.is_quiet() || self.line.link() != Link::Up => return Progress::Done,
+            Some(at) if now >= at || self.is_quiet() || self.line.link() != Link::Up => return Progress::Done,
             None if self.watcher.is_done() || self.holder.is_some() => {
                 self.stop(now);
                 // There may be nobody to wait for.
@@ -432,12 +487,14 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
 
     fn poll_timeout(&self) -> Option<u64> {
         let ip = self.ip.as_ref().and_then(|(ip, _)| ip.poll_timeout());
-        let own = [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting, self.line.resumes(), ip];
+        let dcb = self.dcb().map(DcbClient::due);
+        let own = [self.node.poll_timeout(), self.watcher.poll_timeout(), self.parting, self.line.resumes(), ip, dcb];
         own.into_iter().flatten().min()
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.line.waits_for(self.node.is_blocked(), visit);
+        let blocked = self.node.is_blocked() || self.dcb().is_some_and(DcbClient::is_held_up);
+        self.line.waits_for(blocked, visit);
         self.others.iter_mut().for_each(|queue| visit(queue.port()));
         self.watcher.waits_for(visit);
     }
@@ -446,9 +503,17 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
         if self.parting.is_none() {
             self.parting = Some(now.saturating_add(PARTING));
             self.node.log_out(now, &mut self.tx.over(&mut self.line.tx, now));
+            self.dcb.iter_mut().for_each(|(client, _)| client.stop());
             self.line.flush(now);
         }
     }
+}
+
+/// Priorities of FCoE's frames and of FIP's: those of their applications. FIP has FCoE's if it has no entry of its own.
+fn priorities(table: &Table) -> [Option<Priority>; 2] {
+    let of = |ethertype: EtherType| table.priority(Selector::EtherType, ethertype.0);
+    let own = table.applications.iter().any(|app| app.key() == (Selector::EtherType, EtherType::FIP.0));
+    [of(EtherType::FCOE), of(if own { EtherType::FIP } else { EtherType::FCOE })]
 }
 
 /// Sets the addresses that a node receives besides its own: FIP's groups, and the VN_Port's.

@@ -4,11 +4,14 @@ use super::*;
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
+use linerate_dcb::{Application, Config, Dcb, Selector, Settings};
 use linerate_fcoe::{Disks, DisksConfig, Link, Node, NodeEvent, Sequence, Transmit};
 use linerate_nic::{NicRx, NicTx};
 use linerate_offload::Verdict;
 use linerate_port::open_all;
-use linerate_wire::{Eof, EtherType, FcHeader, FcId, FcType, MacAddr, OxId, RxId, Sof, VlanTag, f_ctl, r_ctl};
+use linerate_wire::{
+    Eof, EtherType, FcHeader, FcId, FcType, MacAddr, OxId, Priority, RxId, Sof, VlanTag, f_ctl, r_ctl,
+};
 
 /// One end of a cable, to send.
 struct Out {
@@ -348,4 +351,129 @@ fn frames_on_any_queue_reach_the_node_and_its_ip_host() {
     });
     assert_eq!(answered, [Some(5); 4]);
     assert_eq!(node.ip().unwrap().0.host.counters().udp_received, 4);
+}
+
+/// A node that negotiates, and the far end of its cable: it speaks LLDP, and reads the tags of FIP's frames.
+struct Negotiating {
+    node: FcNode<Disks, Idle>,
+    far: Line,
+    dcb: Dcb,
+    now: u64,
+}
+
+impl Negotiating {
+    fn new(name: &str, vlan: Option<VlanTag>) -> Self {
+        let ports = open_all(&[&format!("cable:{name}{{1"), &format!("cable:{name}}}1")]);
+        let [far, near] = <[_; 2]>::try_from(ports.unwrap()).ok().unwrap();
+        let willing = Settings { willing: true, ..Settings::default() };
+        let near = FcPort::over(near, &FcOptions { vlan, ..FcOptions::default() }).unwrap().with_dcb(Some(willing));
+        let config = near.config();
+        let disks = Disks::new(&DisksConfig { wwpn: config.wwpn, wwnn: config.wwnn, buffers: 0 });
+        let node = near.node(&config, disks, Idle { done: false }).unwrap();
+        let mac = MacAddr([2, 0, 0, 0, 0, 9]);
+        let mut nic = Line::adapter(far, 1, mac, false).unwrap();
+        nic.control().change(0, |vi| vi.promiscuous = true).unwrap();
+        let dcb = Dcb::new(Config::new(mac, "far"), Settings::default(), 0).unwrap();
+        let mut own = Self { node, far: Line::new(&mut nic, 0).unwrap(), dcb, now: 0 };
+        own.dcb.set_link(true, 0);
+        own
+    }
+
+    /// Tags of FIP's frames of the next 20 seconds, each once; the first second does not count.
+    fn tags(&mut self, applications: &[(u16, u8)]) -> Vec<Option<u16>> {
+        let app = |(protocol, priority): &(u16, u8)| Application {
+            selector: Selector::EtherType,
+            protocol: *protocol,
+            priority: Priority::new(*priority).unwrap(),
+        };
+        let mut classes = self.dcb.settings().classes;
+        classes.of[3] = 1;
+        let applications = applications.iter().map(app).collect();
+        let settings = Settings { classes, recommendation: Some(classes), applications, ..Settings::default() };
+        self.dcb.set(settings, self.now).unwrap();
+        let (begin, mut tags) = (self.now + 1_000_000_000, Vec::new());
+        while self.now < begin + 19_000_000_000 {
+            self.now += 10_000_000;
+            self.step(|now, tag| {
+                if now >= begin && !tags.contains(&tag) {
+                    tags.push(tag);
+                }
+            });
+        }
+        tags
+    }
+
+    fn step(&mut self, mut fip: impl FnMut(u64, Option<u16>)) {
+        let Self { node, far, dcb, now } = self;
+        while node.handle(*now) == Progress::Worked {}
+        far.changed(*now);
+        far.arrivals.rx.take(*now, usize::MAX, |_, frame| match frame.head()[12..18] {
+            [0x88, 0xcc, ..] => dcb.receive(frame.head(), *now),
+            [0x89, 0x14, ..] => fip(*now, None),
+            [0x81, 0x00, high, low, 0x89, 0x14] => fip(*now, Some(u16::from_be_bytes([high, low]))),
+            _ => {}
+        });
+        if let Some(frame) = dcb.poll_transmit(*now) {
+            assert!(far.tx.send(0, &frame, &[], None));
+        }
+        far.flush(*now);
+    }
+}
+
+/// FIP has FCoE's priority if it has none of its own; without a VLAN, frames get a tag for a priority other than 0.
+#[test]
+fn priorities_are_those_that_the_neighbour_says_now() {
+    const FCOE: u16 = EtherType::FCOE.0;
+    const FIP: u16 = EtherType::FIP.0;
+    for (name, vlan, none) in [("fc-dcb", None, None), ("fc-dcb-vlan", Some(VlanTag(0x6064)), Some(0x6064))] {
+        let mut ours = Negotiating::new(name, vlan);
+        let vid = vlan.map_or(0, VlanTag::vid);
+        let tag = |priority: u16| Some(priority << 13 | vid);
+        let zero = vlan.map(VlanTag::vid);
+        for (said, expected) in [
+            (&[][..], none),
+            (&[(FCOE, 3), (FIP, 3)], tag(3)),
+            (&[(FCOE, 4)], tag(4)),
+            (&[(FCOE, 4), (FIP, 0)], zero),
+            (&[(0, 5)], tag(5)),
+            (&[(FIP, 5)], tag(5)),
+        ] {
+            // Restraint forgets the changes before.
+            ours.now += 30_000_000_000;
+            assert_eq!(ours.tags(said), [expected], "{name}: {said:?}");
+            let fcoe = said.iter().find(|app| [FCOE, 0].contains(&app.0)).map(|app| app.1);
+            let class = ours.node.line().control().settings(0).unwrap().priority.number();
+            assert_eq!(class, fcoe.unwrap_or(if vlan.is_some() { 3 } else { 0 }), "{name}: {said:?}");
+        }
+        let classes = ours.node.line().control().classes();
+        assert_ne!(classes.class(Priority::ALL[3]), classes.class(Priority::ALL[0]));
+        assert_eq!(ours.dcb.neighbours().len(), 1);
+        ours.node.stop(ours.now);
+        ours.step(|_, _| {});
+        assert!(ours.dcb.neighbours().is_empty(), "{name}: it takes leave");
+    }
+}
+
+#[test]
+fn data_frames_have_the_priority_and_what_is_not_said_changes_nothing() {
+    for (name, vlan, tag) in [("fc-prio", None, 0x8000), ("fc-prio-vlan", Some(100), 0x8064)] {
+        let given = link(vlan);
+        let names = ["{1,mtu=2180", "}1"].map(|end| format!("cable:{name}{end}"));
+        let (mut tx, mut rx) = ends(&names.each_ref().map(String::as_str), given.vlan);
+        let payload = [&[1; 8][..]];
+        let sequence =
+            Sequence { link: given, header: header(), max_payload: 2112, start: true, end: true, payload: &payload };
+        for (priority, expected) in [(None, given.vlan), (Some(4), Some(VlanTag(tag))), (None, given.vlan)] {
+            let priority = priority.and_then(Priority::new);
+            tx.tx.set_priorities(&mut tx.nic, priority, None);
+            let usual = given.vlan.map_or(0xff, |_| 1 << 3);
+            // FIP's are as they were.
+            let bits = priority.map_or(usual, |_| 1 << 4 | if vlan.is_some() { 1 << 3 } else { 1 });
+            assert_eq!(tx.nic.port().priorities(), bits, "{name}: {priority:?}");
+            assert_eq!(tx.sequence(&sequence), 1);
+            tx.sync();
+            rx.sync();
+            assert_eq!(take(&mut rx, &Link { vlan: expected, ..given }).len(), 1, "{name}: {priority:?}");
+        }
+    }
 }

@@ -5,7 +5,8 @@ use linerate_fcoe::{Link, Sequence, Transmit};
 use linerate_nic::NicTx;
 use linerate_offload::{FcSegments, Frames, Sink};
 use linerate_port::SlotWriter;
-use linerate_wire::{EtherType, FcoeFrame, VlanTag};
+use linerate_wire::{EtherType, FcoeFrame, Priority, VlanTag};
+use std::borrow::Cow;
 
 /// Frames after which the written slots are handed on, so that the receiver works while the rest is written.
 const HANDED_ON: usize = 16;
@@ -18,6 +19,11 @@ pub struct FcTx {
     interface: usize,
     /// Slots that the longest frame needs; 1 if it never fits: then it is refused at once.
     per_frame: u32,
+    vlan: Option<VlanTag>,
+    /// Priorities of 802.1Q that the queue carries if frames have no tag.
+    usual: u8,
+    /// Priority of FIP's frames, if it is not that of the tag that they are given.
+    fip: Option<Priority>,
     front: Front,
     /// Frames since the last sync.
     unsaid: usize,
@@ -38,11 +44,21 @@ impl FcTx {
     /// they have a tag.
     #[must_use]
     pub fn new(nic: &mut NicTx, interface: usize, vlan: Option<VlanTag>) -> Self {
-        if let Some(tag) = vlan {
-            nic.port().set_priorities(tag.priority().bit());
-        }
         let per_frame = SlotWriter::slots(&nic.port().ring, LONGEST).unwrap_or(1);
-        Self { interface, per_frame, front: Front::default(), unsaid: 0, count: FcTxCounters::default() }
+        let (usual, front, count) = (nic.port().priorities(), Front::default(), FcTxCounters::default());
+        let mut tx = Self { interface, per_frame, vlan, usual, fip: None, front, unsaid: 0, count };
+        tx.set_priorities(nic, None, None);
+        tx
+    }
+
+    /// Gives FCoE's frames and FIP's other priorities than those of their tags, from now on. Frames without a tag get one of VLAN 0
+    /// for a priority other than 0 (a priority tag: IEEE 802.1Q-2022, clause 9.6). None: they leave as they are made.
+    pub fn set_priorities(&mut self, nic: &mut NicTx, fcoe: Option<Priority>, fip: Option<Priority>) {
+        (self.front, self.fip) = (Front { priority: fcoe, ..Front::default() }, fip);
+        let tags = [fcoe, fip].map(|priority| tagged(self.vlan, priority));
+        let bits = |tag: Option<VlanTag>| tag.unwrap_or_default().priority().bit();
+        let carried = tags.into_iter().fold(0, |all, tag| all | bits(tag));
+        nic.port().set_priorities(if tags == [None; 2] { self.usual } else { carried });
     }
 
     /// Joins the output with its queue, at time `now`.
@@ -99,6 +115,7 @@ impl Transmit for FcOut<'_> {
     }
 
     fn frame(&mut self, frame: &[u8]) -> bool {
+        let frame = &*retagged(frame, self.tx.fip);
         let mut sent = self.nic.send_all(self.tx.interface, &mut One(Some(frame)));
         if sent == Ok(0) {
             self.sync();
@@ -115,6 +132,26 @@ impl Transmit for FcOut<'_> {
     fn room(&self) -> usize {
         (self.nic.free() / self.tx.per_frame) as usize
     }
+}
+
+/// The tag of frames that are given this one, with another priority if there is one.
+fn tagged(given: Option<VlanTag>, priority: Option<Priority>) -> Option<VlanTag> {
+    match (given, priority) {
+        (given, None) => given,
+        (None, Some(priority)) if priority == Priority::default() => None,
+        (given, Some(priority)) => Some(given.unwrap_or_default().with_priority(priority)),
+    }
+}
+
+/// A frame that was built with its tag, if it has one, with another priority.
+fn retagged(frame: &[u8], priority: Option<Priority>) -> Cow<'_, [u8]> {
+    let (Some(_), Some((addresses, rest))) = (priority, frame.split_at_checked(12)) else { return frame.into() };
+    let (given, rest) = match rest {
+        [0x81, 0x00, high, low, rest @ ..] => (Some(VlanTag(u16::from_be_bytes([*high, *low]))), rest),
+        rest => (None, rest),
+    };
+    let tag = tagged(given, priority).map(|tag| [EtherType::VLAN.0.to_be_bytes(), tag.0.to_be_bytes()].concat());
+    [addresses, tag.as_deref().unwrap_or_default(), rest].concat().into()
 }
 
 /// A frame that was built elsewhere.
@@ -142,6 +179,8 @@ struct Front {
     link: Option<Link>,
     bytes: [u8; FRONT],
     len: usize,
+    /// Priority of the frames, if it is not that of their link's tag.
+    priority: Option<Priority>,
 }
 
 impl Front {
@@ -160,7 +199,7 @@ impl Front {
         self.len = 0;
         self.put(&link.dst.0);
         self.put(&link.src.0);
-        if let Some(tag) = link.vlan {
+        if let Some(tag) = tagged(link.vlan, self.priority) {
             self.put(&EtherType::VLAN.0.to_be_bytes());
             self.put(&tag.0.to_be_bytes());
         }

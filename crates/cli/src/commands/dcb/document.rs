@@ -1,9 +1,10 @@
 //! State of a port as a JSON document.
 
-use linerate_dcb::{Application, Classes, Counters, Dcb, Neighbour, Off, Selection, Settings, Table};
-use linerate_port::{Info, Link};
+use super::Port;
+use linerate_dcb::{Application, Classes, Counters, Neighbour, Off, Selection, Settings, Table};
+use linerate_port::Link;
 use linerate_rt::monotonic_ns;
-use linerate_wire::{MacAddr, Priority};
+use linerate_wire::Priority;
 use serde_json::{Map, Value, json};
 
 /// All that a document is made of, taken between two turns of the port.
@@ -20,11 +21,12 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn of(dcb: &Dcb, info: &Info, mac: MacAddr, link: Link) -> Self {
+    pub(super) fn of((client, info, link): Port<'_>) -> Self {
+        let dcb = client.dcb();
         Self {
             port: info.name.clone(),
             path: info.path.clone(),
-            mac: mac.to_string(),
+            mac: client.mac().to_string(),
             link,
             settings: dcb.settings().clone(),
             table: dcb.operative().clone(),

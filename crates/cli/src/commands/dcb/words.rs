@@ -29,6 +29,30 @@ pub(in crate::commands) struct Words {
     dcbx: Option<Dcbx>,
 }
 
+/// The option to negotiate at a port that has other work, and local settings.
+#[derive(Args)]
+pub(in crate::commands) struct Negotiate {
+    /// Negotiate Data Center Bridging with the neighbour on the link (LLDP and DCBX, as linerate dcb up does, with its options). Traffic
+    /// classes are served as they are operative: an interface's tx.priority chooses its class. FCoE has the priority of its
+    /// application (ethtype 0x8906). Lossless priorities are negotiated and not obeyed.
+    #[arg(long)]
+    dcb: bool,
+    #[command(flatten)]
+    words: Words,
+}
+
+impl Negotiate {
+    /// Local settings, if there is to be a negotiation.
+    pub(in crate::commands) fn settings(&self) -> Result<Option<Settings>, Trouble> {
+        if !self.dcb && self.words != Words::default() {
+            return Err(Trouble::usage("--ets, --pfc, --app, --willing and --dcbx are for --dcb: give it, too"));
+        }
+        let settings = self.dcb.then(|| self.words.settings()).transpose()?;
+        settings.iter().try_for_each(Settings::check).map_err(|e| Trouble::usage(e.to_string()))?;
+        Ok(settings)
+    }
+}
+
 impl Words {
     pub(in crate::commands) fn settings(&self) -> Result<Settings, Trouble> {
         let classes = classes(&self.ets)?;

@@ -1,5 +1,6 @@
 //! Arguments that all of `linerate fcoe` has: a port, and the identity of the node on it.
 
+use crate::commands::dcb;
 use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{rate, stop_after, stop_at_signals, wait};
 use crate::trouble::{Trouble, print};
@@ -117,6 +118,11 @@ pub(super) fn with_ip(port: FcPort, arguments: &IpArguments) -> FcPort {
     port.with_ip(&arguments.addr, &Options::default(), &services)
 }
 
+/// Negotiation at a node's port, if there is one.
+pub(super) fn negotiated<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) -> Option<dcb::Port<'_>> {
+    Some((node.dcb()?, node.line().info(), node.line().link()))
+}
+
 pub(super) fn route<S: DeviceServer, W: Watcher<S>>(
     node: &mut FcNode<S, W>,
     arguments: &IpArguments,
@@ -140,6 +146,7 @@ pub(super) fn introduce<S: DeviceServer, W: Watcher<S>>(node: &FcNode<S, W>) {
         let addresses: Vec<String> = ip.host.addresses().iter().map(ToString::to_string).collect();
         text += &format!("IP: {}, MAC {}, MTU {}\n", addresses.join(" "), ip.host.mac(), ip.host.mtu());
     }
+    text += &node.dcb().map(|client| format!("LLDP: {}\n", dcb::operative(client))).unwrap_or_default();
     print(&text);
 }
 

@@ -1,13 +1,14 @@
 //! `linerate fcoe initiator`: serves LUNs of targets over NBD.
 
 use super::common::{
-    NodeArguments, PROTECTION, authenticated, introduce, name_in_use, name_taken, no_address, over, route,
+    NodeArguments, PROTECTION, authenticated, introduce, name_in_use, name_taken, negotiated, no_address, over, route,
     unauthenticated, with_ip,
 };
 use super::secrets::InitiatorSecrets;
+use crate::commands::dcb;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
-use crate::commands::shared::{confine, ended, stop_after, stop_at_signals};
+use crate::commands::shared::{confine, ended, port_name, stop_after, stop_at_signals};
 use crate::print::print_told;
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -15,8 +16,9 @@ use linerate_block::{Completion, Geometry, Operation, Tag};
 use linerate_fcoe::{Disks, DisksConfig, InitiatorConfig, Node, NodeConfig, NodeEvent};
 use linerate_nbd::{BlockService, Export};
 use linerate_rt::block::nbd::{Address, NbdServer};
-use linerate_rt::fc::{Integrity, Mismatches, Remote, RemoteUnit, Watcher};
-use linerate_rt::{Sleeper, Waiter, run as run_machine};
+use linerate_rt::control::{Callee, callee};
+use linerate_rt::fc::{FcNode, Integrity, Mismatches, Remote, RemoteUnit, Watcher};
+use linerate_rt::{Machine, Progress, Sleeper, Waiter, run as run_machine};
 use linerate_text::saturating_ns;
 use linerate_wire::Wwn;
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ pub(super) struct Arguments {
     secrets: InitiatorSecrets,
     #[command(flatten)]
     ip: IpArguments,
+    #[command(flatten)]
+    dcb: dcb::Negotiate,
     /// The target's port name; otherwise the LUNs of all targets are served.
     #[arg(long, value_name = "WWPN")]
     target: Option<Wwn>,
@@ -247,6 +251,35 @@ impl Watcher<Disks> for Serving {
     }
 }
 
+type Initiator = FcNode<Disks, Serving>;
+
+/// An initiator that answers who asks.
+struct Called {
+    node: Initiator,
+    calls: Callee<Initiator>,
+}
+
+impl Machine for Called {
+    fn handle(&mut self, now: u64) -> Progress {
+        let progress = self.node.handle(now);
+        let called = self.calls.serve(&mut self.node);
+        if called && progress == Progress::Idle { Progress::Worked } else { progress }
+    }
+
+    fn poll_timeout(&self) -> Option<u64> {
+        self.node.poll_timeout()
+    }
+
+    fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
+        self.node.waits_for(visit);
+        visit(&mut self.calls.sleep());
+    }
+
+    fn stop(&mut self, now: u64) {
+        self.node.stop(now);
+    }
+}
+
 /// Warning about the clients that can connect at an address; empty for a UNIX socket.
 fn open_to(address: &Address) -> &'static str {
     match address {
@@ -259,7 +292,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     let usage = |e: linerate_rt::block::DeviceError| Trouble::usage(e.to_string());
     let addresses =
         arguments.nbd.iter().map(|text| Address::parse(text)).collect::<Result<Vec<_>, _>>().map_err(usage)?;
-    let port = arguments.node.port(EXAMPLE)?.with_auth(arguments.secrets.read()?);
+    let settings = arguments.dcb.settings()?;
+    let negotiates = settings.is_some();
+    let port = arguments.node.port(EXAMPLE)?.with_auth(arguments.secrets.read()?).with_dcb(settings);
     // Signals are caught first, so that the server's sockets are removed whatever ends the program.
     let stop = stop_at_signals()?;
     let server = NbdServer::listen(&addresses, arguments.insecure).map_err(usage)?;
@@ -281,13 +316,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<ExitCode, Trouble> {
     };
     let mut node = with_ip(port, &arguments.ip).node(&config, disks, serving)?;
     route(&mut node, &arguments.ip)?;
+    let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
+    let shown = arguments.node.i.first().filter(|_| negotiates);
+    let shown = shown.and_then(|port| dcb::shown(&port_name(port), calls.caller(), negotiated::<Disks, Serving>));
     confine(&[]);
     introduce(&node);
     print(&serves);
     stop_after(&stop, arguments.seconds);
     let name = node.line().info().name.clone();
-    let mut watched = Watched::new(&mut node, std::slice::from_ref(&name), |node, _| node.line().link());
+    let mut called = Called { node, calls };
+    let mut watched = Watched::new(&mut called, std::slice::from_ref(&name), |called, _| called.node.line().link());
     run_machine(&mut watched, &mut Waiter::new(arguments.node.wait), &stop);
+    drop(shown);
+    let mut node = called.node;
     let checked = node.check();
     let (serving, _) = node.watcher();
     serving.server.stop();

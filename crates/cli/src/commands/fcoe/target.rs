@@ -8,12 +8,12 @@ mod kept;
 mod luns;
 mod status;
 
-use super::common::{NodeArguments, introduce, route, stopper, with_ip};
+use super::common::{NodeArguments, introduce, negotiated, route, stopper, with_ip};
 use super::secrets;
-use crate::commands::control;
 use crate::commands::ip::IpArguments;
 use crate::commands::link::Watched;
 use crate::commands::shared::{confine, ended, port_name};
+use crate::commands::{control, dcb};
 use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::Args;
@@ -36,6 +36,8 @@ pub(super) struct Arguments {
     node: NodeArguments,
     #[command(flatten)]
     ip: IpArguments,
+    #[command(flatten)]
+    dcb: dcb::Negotiate,
     /// A LUN: its number and its device: 0=ram:64M, 1=file:disk.img,ro, 2=null:1T, 3=nbd://host/export; may be given
     /// more than once. Another file at the path is another disk to initiators; one that was copied on purpose, or restored
     /// from a backup, is the same with the same serial= as its original: 1=file:disk.img,serial=D1.
@@ -110,6 +112,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     if arguments.node.i.len() > 1 && !arguments.ip.addr.is_empty() {
         return Err(Trouble::usage("--addr: a target with several ports carries no IP: leave it out, or give one -i"));
     }
+    let settings = arguments.dcb.settings()?;
     let mut secrets = arguments.auth.as_deref().map(secrets::read).transpose()?;
     if let Some(secrets) = &mut secrets {
         (secrets.all, secrets.open) = (true, luns::open_names(&arguments.allow));
@@ -134,7 +137,8 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     for (port, device) in ports.into_iter().zip(DiskPort::over(disks, &wwpns)) {
         let config = NodeConfig { target: Some(TargetConfig::default()), ..port.config() };
         let events = Events::new(arguments.json, waits.take().unwrap_or_default());
-        let mut node = with_ip(port.with_auth(secrets.clone()), &arguments.ip).node(&config, device, events)?;
+        let node = with_ip(port.with_auth(secrets.clone()).with_dcb(settings.clone()), &arguments.ip);
+        let mut node = node.node(&config, device, events)?;
         route(&mut node, &arguments.ip)?;
         nodes.push(node);
     }
@@ -148,6 +152,11 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
         document["luns"] = document::luns(&shown, &losses);
         Ok(document)
     });
+    let names = arguments.node.i.iter().enumerate().filter(|_| settings.is_some());
+    let negotiating = names.map(|(number, port)| {
+        dcb::shown(&port_name(port), calls.caller(), move |nodes: &Nodes| negotiated(nodes.get(number)?))
+    });
+    let negotiating: Vec<_> = negotiating.collect();
     let changes = control::obey(asked::LUNS, control.as_ref(), move |words| lock(&changed).answer(words));
     if lock(&running).follows_file() {
         let (running, silent) = (running.clone(), arguments.json);
@@ -179,7 +188,7 @@ pub(super) fn run(mut arguments: Arguments) -> Result<ExitCode, Trouble> {
     let losses = losses(&mut nodes);
     losses.iter().for_each(|(lun, loss)| remark(&format!("linerate: LUN {lun}: {loss}")));
     // Nobody is answered any more: what follows is the end.
-    drop((control, changes));
+    drop((control, changes, negotiating));
     nodes.iter().try_for_each(Node::check)?;
     if arguments.json {
         let mut document = document::document(&nodes);

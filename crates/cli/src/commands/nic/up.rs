@@ -28,15 +28,10 @@ pub(super) struct Up {
     /// Weights of the traffic classes, the first for class 0: 1 to 8 numbers of 1 to 1000, with commas between; strict is
     /// before all of lower numbers, rest has what they leave. An interface's tx.priority chooses its class; shares are
     /// within a class.
-    #[arg(long, value_name = "WEIGHTS")]
+    #[arg(long, value_name = "WEIGHTS", conflicts_with = "dcb")]
     class_weights: Option<ClassTable>,
-    /// Negotiate the traffic classes with the neighbour (LLDP and DCBX, as linerate dcb up does, with its options), and serve
-    /// interfaces by those that are operative: an interface's tx.priority chooses its class. Interface 127 is the
-    /// adapter's own then, and no program may speak LLDP. Lossless priorities are negotiated and not obeyed.
-    #[arg(long, conflicts_with = "class_weights")]
-    dcb: bool,
     #[command(flatten)]
-    words: dcb::Words,
+    dcb: dcb::Negotiate,
     /// Obey congestion points (QCN, IEEE 802.1Q clause 30): an interface whose frames they sample sends slower than this rate of the
     /// link in bit/s, as 10G, and faster again after a while.
     #[arg(long, value_name = "RATE", value_parser = rate)]
@@ -52,11 +47,13 @@ pub(super) struct Up {
     json: bool,
 }
 
+/// Negotiation at the adapter's port, if there is one.
+fn negotiated(job: &AdapterJob) -> Option<dcb::Port<'_>> {
+    Some((job.dcb.as_ref()?.client(), job.guests.control().port(), job.guests.link()))
+}
+
 pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
-    if !arguments.dcb && arguments.words != dcb::Words::default() {
-        return Err(Trouble::usage("--ets, --pfc, --app, --willing and --dcbx are for --dcb: give it, too"));
-    }
-    let settings = arguments.words.settings()?;
+    let settings = arguments.dcb.settings()?;
     let (name, remark) = resolve(&arguments.i);
     let [spec] = &forwarded(&[name])?[..] else { return Err(Trouble::usage("-i: no port; give one")) };
     let key = spec.key();
@@ -74,7 +71,7 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     arguments.class_weights.iter().for_each(|classes| control.set_classes(*classes));
     control.react(arguments.qcn);
     let mut guests = asked::guests(&mut nic)?;
-    let agent = if arguments.dcb { Some(SharedDcb::new(&mut guests, settings, monotonic_ns())?) } else { None };
+    let agent = settings.map(|settings| SharedDcb::new(&mut guests, settings, monotonic_ns())).transpose()?;
     asked::apply_saved(&mut guests, &Saved::load()?, &key)?;
     let several = usize::try_from(arguments.vis.unwrap_or(0)).unwrap_or(0);
     for vi in 0..several {
@@ -88,21 +85,19 @@ pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
     if let Err(e) = &listens {
         output.remark("main", 90, &format!("linerate nic vi and filter cannot reach this adapter: {e}"));
     }
-    let shown = if arguments.dcb { dcb::shown(&port_name(&arguments.i), callee.caller()) } else { None };
+    let shown = agent.as_ref().and_then(|_| dcb::shown(&port_name(&arguments.i), callee.caller(), negotiated));
     confine(&[]);
     let mut job = AdapterJob { guests, listener, dcb: agent };
     job.change(|_| ());
     output.remark("main", 100, &format!("adapter runs on {key}; open its interfaces as {key}/viN"));
-    job.dcb.iter().for_each(|dcb| {
-        output.remark("dcb", 100, &format!("{}: {}", dcb.mac(), dcb.dcb().operative()));
-    });
+    job.dcb.iter().for_each(|agent| output.remark("dcb", 100, &dcb::operative(agent.client())));
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut links = Links::default();
     serve(&mut job, Some(&callee), arguments.seconds, arguments.wait, &stop, &mut |job| {
         if let Some(line) = links.change(&key, job.guests.link()) {
             output.remark("main", 110, &line);
         }
-        while let Some(event) = job.dcb.as_mut().and_then(|dcb| dcb.dcb_mut().poll_event()) {
+        while let Some(event) = job.dcb.as_mut().and_then(SharedDcb::poll_event) {
             output.remark("dcb", 110, &event.to_string());
         }
         if live {
