@@ -193,6 +193,8 @@ impl Receive {
         let over = self.fin == Some(self.nxt) && !self.ended;
         if over {
             (self.nxt, self.ended) = (self.nxt.plus(1), true);
+            // FIN needs no room: it may stand behind all that there is, and the window ends before nothing that has come.
+            self.edge = self.edge.max(self.nxt);
         }
         if filled && sack && self.holes.is_empty() {
             // Others acknowledge each segment then. Here one acknowledgement stands for all that have come together, and if that
