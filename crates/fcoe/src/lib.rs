@@ -23,6 +23,7 @@ mod twin;
 
 pub use auth::{AuthConfig, AuthCounters, AuthFailure, AuthProof, Secret};
 pub use fip::{FipConfig, FipCounters, FipDrop, FipEvent, FipMode, Identity, Neighbour, RefusedClaim, Vn2vn};
+pub use fip::{told_vlans, vlan_discovery};
 pub use initiator::{Carried, FoundLun, LunScan, ScanError, SkipReason, Skipped};
 pub use initiator::{
     Command, Completed, Data, Event as InitiatorEvent, Initiator, InitiatorConfig, InitiatorCounters, Outcome, Refused,

@@ -206,6 +206,20 @@ fn the_guides_lines_work_whoever_opens_the_cable_first() {
 }
 
 /// Over the kernel's interfaces, which must accept the node's addresses; some kinds need root.
+/// FIP VLAN discovery: who has a VLAN tells it, and who asks where there is none has no tag.
+#[test]
+fn a_vlan_is_found_without_being_told() {
+    for (given, line) in [(&["--vlan", "100"][..], "VLAN 100, told by "), (&[], "nobody tells of a VLAN")] {
+        let name = format!("san-vlan{}-{}", given.len(), std::process::id());
+        let (theirs, ours) = (format!("cable:{name}{{1,mtu=2184"), format!("cable:{name}}}1"));
+        let target = [&["fcoe", "target", "-i", &theirs, "--lun", "0=ram:8M"], given].concat();
+        let _target = Process::linerate(&target, "LUN 0");
+        let listed = fcoe(&["ls", "-i", &ours, "--vlan", "auto"]);
+        assert!(listed.status.success() && said(&listed).contains("8388608 bytes"), "{}", said(&listed));
+        assert!(String::from_utf8_lossy(&listed.stderr).contains(line), "{}", said(&listed));
+    }
+}
+
 #[test]
 fn a_disk_over_veth() {
     let made = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability);

@@ -63,6 +63,26 @@ fn a_small_mtu_and_a_vlan_are_no_obstacle() {
     }
 }
 
+/// fcoe-utils' fipvlan asks for the VLAN, makes an interface for it, and the kernel logs in there (FC-BB-6, FIP VLAN Discovery).
+#[test]
+fn the_kernel_is_told_our_vlan() {
+    if !rig::is_there() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let pcap = dir.path().join("all.pcap");
+    let pre = "mp 8021q; fipvlan -m vn2vn -c eth0; NIC=$(ls /sys/class/net | grep '^eth0[.]'); ip link set $NIC up; say fcoe on $NIC";
+    let (said, _) = rig::over_unix(
+        dir.path(),
+        &["--lun", "0=ram:16M", "--vlan", "100"],
+        "2180",
+        &["--pre", pre, "--pcap", pcap.to_str().unwrap()],
+        "verify 4",
+    );
+    assert!(said.contains("fcoe on eth0.100") && said.contains("VERIFY-OK 4 MiB"), "{said}");
+    is_clean(&pcap);
+}
+
 /// Two machines, one with a lesser and one with a greater port name than the target, on a switch; twelve LUNs, two of
 /// which the second machine sees.
 #[test]

@@ -24,7 +24,7 @@ reasons! {
         NameInUse = "name_in_use",
         /// A claim to the identifier of another station, which was there first.
         IdInUse = "id_in_use",
-        /// Part of FIP that a VN2VN node does not support: discovery of fabrics or VLANs, keep alives.
+        /// Part of FIP that a VN2VN node does not support: discovery of fabrics, keep alives.
         Foreign = "foreign",
         /// Beacon of a port from which we have no claim; our own claim is repeated to ask for it.
         Unknown = "unknown",

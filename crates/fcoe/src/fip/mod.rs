@@ -3,17 +3,20 @@
 //!
 //! [`Vn2vn`] also carries logins and logouts, which travel inside FIP, between the wire and the login machine.
 //!
-//! Out of scope: discovery of FCFs and of VLANs, as a client or a server (a VN2VN ENode has a configured VLAN), and
-//! logins themselves.
+//! A node that has a VLAN tells it to who asks ([`vlan_discovery`]).
+//!
+//! Out of scope: discovery of FCFs, and logins themselves.
 
 mod config;
 mod counters;
 mod identifiers;
 mod neighbours;
 mod sender;
+mod vlan;
 mod vn2vn;
 
 pub use config::{FipConfig, FipMode};
 pub use counters::{FipCounters, FipDrop};
 pub use neighbours::{Identity, Neighbour, RefusedClaim};
+pub use vlan::{told_vlans, vlan_discovery};
 pub use vn2vn::{FipEvent, Vn2vn};

@@ -1,6 +1,7 @@
 //! Serialization of our frames, from Ethernet header to padding.
 
 use super::config::{FipConfig, FipMode};
+use super::vlan::vlan_request;
 use crate::Transmit;
 use linerate_wire::*;
 
@@ -52,12 +53,21 @@ impl Sender {
         };
         // A Beacon comes from the VN_Port, so that switches learn its address; all other frames from the ENode.
         let src = if kind == Vn2vnKind::Beacon { mac } else { config.mac };
-        self.send(to.unwrap_or(group), src, padded, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
+        let tag = config.vlan;
+        self.send(to.unwrap_or(group), src, tag, padded, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
     }
 
     /// Sends a link service.
     pub(super) fn els(&mut self, to: MacAddr, repr: &FipElsRepr<'_>, out: &mut impl Transmit) -> bool {
-        self.send(to, self.config.mac, 0, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
+        self.send(to, self.config.mac, self.config.vlan, 0, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
+    }
+
+    /// Tells a station the VLAN of our frames, in a frame without a tag.
+    pub(super) fn vlan(&mut self, to: MacAddr, vlan: VlanTag, out: &mut impl Transmit) -> bool {
+        let FipConfig { mac, wwnn, .. } = self.config;
+        let repr = FipVlanRepr { name: Some(wwnn), vlans: vec![vlan.vid()], ..vlan_request(mac) };
+        let repr = FipVlanRepr { kind: FipVlanKind::Vn2vnNotification, ..repr };
+        self.send(to, mac, None, 0, out, |buffer| repr.emit(buffer).map(|rest| rest.len()))
     }
 
     /// Sends a frame that `emit` writes; `emit` returns the number of bytes left over.
@@ -65,11 +75,11 @@ impl Sender {
         &mut self,
         dst: MacAddr,
         src: MacAddr,
+        tag: Option<VlanTag>,
         padded: u16,
         out: &mut impl Transmit,
         emit: impl FnOnce(&mut [u8]) -> Result<usize, Error>,
     ) -> bool {
-        let tag = self.config.vlan;
         let ethertype = if tag.is_some() { EtherType::VLAN } else { EtherType::FIP };
         let written = EthernetRepr { dst, src, ethertype }.emit(&mut self.buffer).and_then(|rest| {
             let rest = match tag {

@@ -6,11 +6,13 @@ mod node;
 mod receive;
 mod remote;
 mod transmit;
+mod vlan;
 
-pub use node::{FcError, FcNode, FcOptions, FcPort, IP, Watcher};
+pub use node::{FcError, FcNode, FcOptions, FcPort, IP, WANTED, Watcher};
 pub use receive::{FcRx, FcRxCounters};
 pub use remote::{Integrity, Mismatches, Remote, RemoteCompletion, RemoteUnit};
 pub use transmit::{FcOut, FcTx, FcTxCounters};
+pub use vlan::find_vlan;
 
 use linerate_offload::{MAX_FC_HEADER, MAX_FC_PAYLOAD};
 use linerate_wire::FcoeFrame;

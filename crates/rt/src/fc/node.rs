@@ -25,7 +25,7 @@ const PARTING: u64 = 2_000_000_000;
 /// Bytes after the Ethernet header in a full FCoE frame.
 const FULL: usize = 2158;
 /// MTU requested of a port that has none of its own: a full frame and its tags, as usual in FCoE networks.
-const WANTED: u16 = 2180;
+pub const WANTED: u16 = 2180;
 /// Smallest MTU with which a port can log in: 256 bytes of payload (FC-LS-3, clause 6.6.2.6).
 const LEAST: usize = 302;
 /// Time between two looks at the MTU of the port's interface, in ns.
@@ -175,10 +175,7 @@ impl FcPort {
             return Err(FcError::Mtu(mtu, info.name, info.mtu));
         }
         let seed = random();
-        let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| local_mac(host_hash(info.name.as_bytes())));
-        if mac.is_multicast() {
-            return Err(FcError::Group(mac));
-        }
+        let mac = address(options.mac, &info)?;
         let config = NodeConfig::new(mac, mtu, seed);
         let config = NodeConfig {
             wwpn: options.wwpn.unwrap_or(config.wwpn),
@@ -507,6 +504,12 @@ impl<S: DeviceServer, W: Watcher<S>> Machine for FcNode<S, W> {
             self.line.flush(now);
         }
     }
+}
+
+/// MAC address of an ENode: the one given, the port's own, or one that goes with the port's name on this host.
+pub(super) fn address(given: Option<MacAddr>, info: &Info) -> Result<MacAddr, FcError> {
+    let mac = given.or(info.mac.map(MacAddr)).unwrap_or_else(|| local_mac(host_hash(info.name.as_bytes())));
+    if mac.is_multicast() { Err(FcError::Group(mac)) } else { Ok(mac) }
 }
 
 /// Priorities of FCoE's frames and of FIP's: those of their applications. FIP has FCoE's if it has no entry of its own.

@@ -3,14 +3,15 @@
 use crate::commands::dcb;
 use crate::commands::ip::{IpArguments, set_routes};
 use crate::commands::shared::{rate, stop_after, stop_at_signals, wait};
+use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::Args;
 use linerate_fcoe::{AuthFailure, AuthProof, DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
 use linerate_load::resolve;
-use linerate_port::Link;
-use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, Watcher};
+use linerate_port::{Link, Spec};
+use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, WANTED, Watcher, find_vlan};
 use linerate_rt::net::Options;
-use linerate_rt::{Stop, WaitMode};
+use linerate_rt::{Stop, WaitMode, Waiter};
 use linerate_wire::{MacAddr, VlanTag, Wwn};
 
 /// Arguments of the node.
@@ -29,9 +30,10 @@ pub(super) struct NodeArguments {
     /// The node's name; otherwise 10:00: and the MAC address.
     #[arg(long, value_name = "WWN")]
     wwnn: Option<Wwn>,
-    /// The VLAN of all frames, 1 to 4094; their priority is 3.
-    #[arg(long, value_name = "VID", value_parser = vlan)]
-    vlan: Option<VlanTag>,
+    /// The VLAN of all frames, 1 to 4094; their priority is 3. auto: the one that another station on the link tells of (FIP VLAN
+    /// discovery), or none if none does within 3 s.
+    #[arg(long, value_name = "VID", value_parser = vlan_or_auto)]
+    vlan: Option<Vlan>,
     /// Largest number of bytes after the Ethernet header; otherwise the port's MTU. 2158 is enough for full frames.
     #[arg(long, value_name = "BYTES")]
     mtu: Option<usize>,
@@ -57,6 +59,19 @@ const PRIORITY: u8 = 3;
 pub(in crate::commands) fn vlan(text: &str) -> Result<VlanTag, String> {
     let vid = text.parse().ok().filter(|vid| (1..=4094).contains(vid));
     vid.and_then(|vid| VlanTag::new(PRIORITY, false, vid).ok()).ok_or_else(|| "give 1 to 4094".to_owned())
+}
+
+/// A VLAN as it is given.
+#[derive(Clone, Copy)]
+enum Vlan {
+    Tag(VlanTag),
+    /// To be asked for.
+    Auto,
+}
+
+fn vlan_or_auto(text: &str) -> Result<Vlan, String> {
+    let tag = || vlan(text).map(Vlan::Tag).map_err(|mend| format!("{mend}, or auto"));
+    if text == "auto" { Ok(Vlan::Auto) } else { tag() }
 }
 
 impl From<FcError> for Trouble {
@@ -96,7 +111,7 @@ impl NodeArguments {
                 mac: self.mac.get(number).copied(),
                 wwpn: self.wwpn.get(number).copied(),
                 wwnn,
-                vlan: self.vlan,
+                vlan: self.tag(number, &name)?,
                 mtu: self.mtu,
                 point_to_point: self.point_to_point,
                 reaction: self.qcn,
@@ -106,6 +121,29 @@ impl NodeArguments {
             ports.push(port);
         }
         Ok(ports)
+    }
+}
+
+impl NodeArguments {
+    /// The tag of the frames of a port: the one given, or the one that others tell of.
+    fn tag(&self, number: usize, name: &str) -> Result<Option<VlanTag>, Trouble> {
+        match self.vlan {
+            None => Ok(None),
+            Some(Vlan::Tag(tag)) => Ok(Some(tag)),
+            Some(Vlan::Auto) => {
+                let (port, mac) = (Spec::parse(name)?.wanting_mtu(WANTED).open()?, self.mac.get(number).copied());
+                let mut waiter = Waiter::new(self.wait);
+                // Signals end the process: there is nothing to be put back.
+                let stop = Stop::new().map_err(|e| Trouble::failed(e.to_string()))?;
+                let told = find_vlan(port, mac, &mut waiter, &stop)?;
+                let first = told.as_ref().and_then(|(_, vlans)| vlans.first());
+                remark(&match (&told, first) {
+                    (Some((who, _)), Some(vid)) => format!("{name}: VLAN {vid}, told by {who} (FIP)"),
+                    _ => format!("{name}: nobody tells of a VLAN (FIP): frames have no tag"),
+                });
+                Ok(first.and_then(|vid| VlanTag::new(PRIORITY, false, *vid).ok()))
+            }
+        }
     }
 }
 

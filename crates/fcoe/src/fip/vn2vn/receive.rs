@@ -22,7 +22,7 @@ impl Vn2vn {
             return Err(FipDrop::NotFip);
         }
         if vid != self.config.vlan.map_or(0, VlanTag::vid) {
-            return Err(FipDrop::Vlan);
+            return if vid == 0 { self.vlan_request(&frame, payload, out) } else { Err(FipDrop::Vlan) };
         }
         if self.state == State::Off {
             return Err(FipDrop::NotReady);
@@ -38,6 +38,34 @@ impl Vn2vn {
             2 => self.els(src, dst, &FipElsRepr::parse(&fip).map_err(|_| FipDrop::Malformed)?),
             _ => Err(FipDrop::Foreign),
         }
+    }
+
+    /// A frame outside of our VLAN: who asks for it is told.
+    fn vlan_request(
+        &mut self,
+        frame: &EthernetFrame<&[u8]>,
+        payload: &[u8],
+        out: &mut impl Transmit,
+    ) -> Result<(), FipDrop> {
+        let asked = FipFrame::new_checked(payload).and_then(|fip| FipVlanRepr::parse(&fip));
+        let (Ok(FipVlanRepr { kind: FipVlanKind::Request, mac, .. }), Some(vlan)) = (asked, self.config.vlan) else {
+            return Err(FipDrop::Vlan);
+        };
+        if self.state == State::Off {
+            return Err(FipDrop::NotReady);
+        }
+        if ![self.config.mac, FipFrame::ALL_VN2VN_MACS].contains(&frame.dst()) {
+            return Err(FipDrop::NotForUs);
+        }
+        if mac == self.config.mac {
+            return Err(FipDrop::Own);
+        }
+        if mac != frame.src() || mac.is_multicast() {
+            return Err(FipDrop::Inconsistent);
+        }
+        let sent = self.sender.vlan(mac, vlan, out);
+        self.counted(sent);
+        Ok(())
     }
 
     /// A frame of discovery.

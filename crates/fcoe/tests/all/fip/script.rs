@@ -3,7 +3,7 @@
 
 use crate::fip::capture;
 use crate::fip::node::*;
-use linerate_fcoe::{FipConfig, FipDrop, FipEvent, FipMode, Role};
+use linerate_fcoe::{FipConfig, FipDrop, FipEvent, FipMode, Role, told_vlans, vlan_discovery};
 use linerate_wire::*;
 
 const OURS: [u8; 6] = [2, 0, 0, 0, 0x0e, 2];
@@ -592,6 +592,53 @@ fn only_frames_of_our_vlan_are_ours() {
     node.hear(&tagged(0x6000));
     assert_eq!(node.take().len(), 1);
     assert_eq!(node.machine.mode(), FipMode::Multipoint);
+}
+
+/// FC-BB-6, clause 7, FIP VLAN Discovery: a node that has a VLAN tells it to who asks for it without one; nobody else has an answer.
+#[test]
+fn a_station_without_a_vlan_is_told_ours() {
+    let tag = VlanTag::new(3, false, 100).unwrap();
+    let asks = MacAddr([2, 0, 0, 0, 0x0a, 7]);
+    let request = vlan_discovery(asks);
+    let tagged = |tci: u16| [&request[..12], &[0x81, 0], &tci.to_be_bytes(), &request[12..]].concat();
+    let mut node = Node::up(&FipConfig { vlan: Some(tag), ..config(OURS) });
+    for asked in [request.clone(), tagged(0x6000)] {
+        node.hear(&asked);
+        let [answer] = &node.take()[..] else { panic!() };
+        assert_eq!(
+            (answer.code, answer.src, answer.dst, answer.vlan),
+            (FipCode::VLAN_VN2VN_NOTIFICATION, MacAddr(OURS), asks, None)
+        );
+        assert_eq!(told_vlans(asks, &answer.bytes), Some((MacAddr(OURS), vec![100])));
+        assert_eq!(told_vlans(MacAddr(OURS), &answer.bytes), None, "it is for another");
+    }
+    let changed = |at: usize, byte: u8| {
+        let mut frame = request.clone();
+        frame[at] = byte;
+        frame
+    };
+    // The address in the list is at 14 + 10 + 2.
+    for (what, frame, reason) in [
+        ("another VLAN", tagged(101), FipDrop::Vlan),
+        ("a notification", changed(17, 3), FipDrop::Vlan),
+        ("for another station", [&[2, 0, 0, 0, 0, 9], &request[6..]].concat(), FipDrop::NotForUs),
+        ("of two addresses", changed(31, 8), FipDrop::Inconsistent),
+        ("our own", vlan_discovery(MacAddr(OURS)), FipDrop::Own),
+        ("short", request[..30].to_vec(), FipDrop::Vlan),
+    ] {
+        let before = node.machine.counters().dropped(reason);
+        node.hear(&frame);
+        assert_eq!((node.take(), node.machine.counters().dropped(reason)), (vec![], before + 1), "{what}");
+    }
+    assert_eq!(told_vlans(asks, &request), None);
+    node.link(false);
+    node.take();
+    node.hear(&request);
+    assert_eq!((node.take(), node.machine.counters().dropped(FipDrop::NotReady)), (vec![], 1));
+    // One without a VLAN has none to tell.
+    let mut node = Node::up(&config(OURS));
+    node.hear(&request);
+    assert_eq!((node.take(), node.machine.counters().dropped(FipDrop::Foreign)), (vec![], 1));
 }
 
 #[test]
