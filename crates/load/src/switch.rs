@@ -4,6 +4,7 @@
 use linerate_port::Sleeper;
 use linerate_port::switch::{Listener, Switch};
 use linerate_rt::control::Callee;
+use linerate_rt::dcb::SwitchDcb;
 use linerate_rt::{Machine, Progress, Stop, WaitMode, Waiter, run};
 
 /// Time limit for published frames to be forwarded when the switch is told to stop, nanoseconds.
@@ -14,12 +15,22 @@ pub struct SwitchJob {
     pub switch: Switch,
     /// Listener through which other processes attach.
     pub listener: Listener,
+    /// Protocol that offers neighbours the switch's traffic classes.
+    pub dcb: Option<SwitchDcb>,
+}
+
+impl SwitchJob {
+    /// Forwards, and speaks to neighbours; true if there was something to do.
+    fn poll(&mut self, now: u64) -> bool {
+        let Self { switch, dcb, .. } = self;
+        switch.poll(now) | dcb.as_mut().is_some_and(|dcb| dcb.turn(switch, now))
+    }
 }
 
 struct Running<'a> {
     job: &'a mut SwitchJob,
     calls: &'a Callee<SwitchJob>,
-    each_second: &'a mut dyn FnMut(&SwitchJob),
+    each_second: &'a mut dyn FnMut(&mut SwitchJob),
     next: u64,
     /// Time limit after a stop, whatever is still in transit.
     patience: Option<u64>,
@@ -34,7 +45,7 @@ pub fn serve(
     seconds: Option<u64>,
     wait: WaitMode,
     stop: &Stop,
-    each_second: &mut dyn FnMut(&SwitchJob),
+    each_second: &mut dyn FnMut(&mut SwitchJob),
 ) {
     let now = linerate_rt::monotonic_ns();
     let end = seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(SECOND_NS)));
@@ -45,7 +56,7 @@ pub fn serve(
 impl Machine for Running<'_> {
     fn handle(&mut self, now: u64) -> Progress {
         let came = self.job.listener.admit(&mut self.job.switch);
-        let worked = self.job.switch.poll(now) | came | self.calls.serve(self.job);
+        let worked = self.job.poll(now) | came | self.calls.serve(self.job);
         if now >= self.next {
             self.next = now + SECOND_NS;
             (self.each_second)(self.job);
@@ -62,8 +73,8 @@ impl Machine for Running<'_> {
     }
 
     fn poll_timeout(&self) -> Option<u64> {
-        let own = self.job.switch.due().unwrap_or(u64::MAX);
-        Some(self.next.min(own).min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
+        let own = self.job.switch.due().into_iter().chain(self.job.dcb.as_ref().map(SwitchDcb::due));
+        Some(own.fold(self.next, u64::min).min(self.end.unwrap_or(u64::MAX)).min(self.patience.unwrap_or(u64::MAX)))
     }
 
     fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
@@ -73,6 +84,9 @@ impl Machine for Running<'_> {
     }
 
     fn stop(&mut self, now: u64) {
-        self.patience.get_or_insert(now + FLUSH_NS);
+        if self.patience.is_none() {
+            self.job.dcb.iter_mut().for_each(SwitchDcb::stop);
+            self.patience = Some(now + FLUSH_NS);
+        }
     }
 }

@@ -1,10 +1,15 @@
 //! Data Center Bridging as a client of an adapter, beside others: its adapter then obeys what is negotiated. On a port of its own
-//! ([`DcbNode`]), and on one that programs share ([`SharedDcb`]).
+//! ([`DcbNode`]), on one that programs share ([`SharedDcb`]), and at the ports of a switch ([`SwitchDcb`]).
+
+mod switch;
+
+pub use linerate_dcb::{Settings, SettingsError};
+pub use switch::SwitchDcb;
 
 use crate::identity::host_hash;
 use crate::line::{Line, SeenLink, local_mac};
 use crate::machine::{Machine, Progress, Sleeper};
-use linerate_dcb::{Classes, Config, Dcb, Event, Selection, Settings, SettingsError, Table};
+use linerate_dcb::{Classes, Config, Dcb, Event, Selection, Table};
 use linerate_nic::{ClassTable, Control, Guests, MAX_INTERFACES, NicError, NicRx};
 use linerate_offload::Selection as Service;
 use linerate_port::{Link, OpenError, Port, Spec};

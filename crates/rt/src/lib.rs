@@ -31,7 +31,7 @@ pub use cpu::{CoreTicks, CoreTime, ThreadTime, core_ticks, core_times, run_delay
 pub use event::run;
 pub use identity::{hash, host_hash};
 pub use limits::raise_descriptors;
-pub use line::Line;
+pub use line::{Line, local_mac};
 pub use linerate_port::random;
 pub use machine::{Machine, Progress, Sleeper};
 pub use places::{Moves, NoPlace, Place, Places};

@@ -167,7 +167,8 @@ impl Line {
 }
 
 /// A locally administered address for one station (IEEE 802, section 8.4).
-pub(crate) fn local_mac(seed: u64) -> MacAddr {
+#[must_use]
+pub fn local_mac(seed: u64) -> MacAddr {
     let [a, b, c, d, e, f, ..] = seed.to_le_bytes();
     MacAddr([a & 0xfc | 2, b, c, d, e, f])
 }

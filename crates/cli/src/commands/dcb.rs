@@ -1,13 +1,13 @@
 //! `linerate dcb`.
 
-mod asked;
+pub(super) mod asked;
 mod document;
 #[cfg(target_os = "linux")]
 mod host;
 mod words;
 
-pub(super) use document::priorities;
-pub(super) use words::{Negotiate, classes, lossless, priorities_of};
+pub(super) use document::{neighbour, priorities};
+pub(super) use words::{Negotiate, applications, classes, lossless, priorities_of};
 
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};

@@ -10,7 +10,7 @@ mod secrets;
 mod target;
 mod which;
 
-pub(super) use common::vlan;
+pub(super) use common::{applications, vlan};
 
 use super::{Command, control, parsed};
 use crate::trouble::Trouble;

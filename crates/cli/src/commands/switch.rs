@@ -18,7 +18,8 @@ use linerate_load::switch::{SwitchJob, serve};
 use linerate_port::open_specs;
 use linerate_port::switch::{ADDRESSES, Direction, Listener, Policy, Span, Switch, TABLE_SIZES};
 use linerate_rt::control::callee;
-use linerate_rt::{WaitMode, raise_descriptors};
+use linerate_rt::dcb::SwitchDcb;
+use linerate_rt::{WaitMode, host_hash, local_mac, raise_descriptors};
 use std::io::IsTerminal;
 use std::net::Ipv4Addr;
 use std::ops::RangeInclusive;
@@ -72,7 +73,7 @@ struct Arguments {
     #[arg(long, value_name = "ADDRESSES", default_value_t = ADDRESSES, value_parser = clap::value_parser!(u32).range(fdb()))]
     fdb_size: u32,
     /// Forward 01:80:c2:00:00:00 to 0f too: spanning tree, PAUSE, LACP, 802.1X and LLDP, which bridges drop.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "dcb")]
     forward_reserved: bool,
     /// Send all groups of IP to all ports. Without this option the switch listens to IGMP and MLD, and where a querier is
     /// about (a multicast router, or --querier), it sends a group to those ports alone that have listeners or routers.
@@ -118,6 +119,9 @@ Examples:
     linerate switch lab --attach xdp:eth0 --host tap0
   Bursts wait in 16 MB; storage (priority 3) loses nothing and has half of each port:
     linerate switch lab --buffers 16M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3
+  The same, and neighbours are offered it by DCBX, with FCoE's priority:
+    linerate switch lab --buffers 16M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3 \
+      --dcb --app ethtype 0x8906:3 0x8914:3
   Copy what a sends to port watch:
     linerate switch lab --ports a,b,watch --mirror a:watch:in
   What it does and knows, from another shell:
@@ -141,6 +145,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     let (names, policies): (Vec<String>, Vec<Policy>) = hosts.chain(attached).unzip();
     let specs = forwarded(&names)?;
     let buffers = arguments.queues.buffers(Span::default())?;
+    let offered = arguments.queues.offered()?;
     let hold = arguments.mac_hold.unwrap_or(if guests.is_some() { HOLD } else { 0 });
     let stop = stop_at_signals()?;
     let output = print::output(arguments.json, &stop);
@@ -165,6 +170,9 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
             listener.reserve(&spec.name);
         }
     }
+    let mac = local_mac(host_hash(format!("switch {name}").as_bytes()));
+    let dcb = offered.map(|offered| SwitchDcb::new(&mut switch, mac, offered)).transpose();
+    let dcb = dcb.map_err(|e| Trouble::usage(e.to_string()))?;
     let calls = callee().map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
     let (mut caller, named) = (calls.caller(), name.to_owned());
     let control = control::serve(&asked::KIND, name, move || {
@@ -173,7 +181,7 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
     confine(&[]);
     mirrors.iter().for_each(|(of, to, direction)| switch.mirror(of, to, *direction));
     output.remark("main", 100, &format!("switch {name} runs; attach to it as vale:{name}:PORT"));
-    let mut job = SwitchJob { switch, listener };
+    let mut job = SwitchJob { switch, listener, dcb };
     let live = std::io::stdout().is_terminal() && !arguments.json;
     let mut before = show::Before::default();
     let (mut links, mut loops, mut storms) = (Links::default(), Loops::default(), queues::Storms::default());
@@ -182,6 +190,9 @@ fn forward(name: &str, arguments: Arguments) -> Result<ExitCode, Trouble> {
         changes.for_each(|line| output.remark("main", 110, &line));
         let changes = loops.change(job.switch.blocked().map(|row| (row.port, row.joined_to)));
         changes.iter().for_each(|line| output.remark("main", 120, line));
+        while let Some((port, event)) = job.dcb.as_mut().and_then(SwitchDcb::poll_event) {
+            output.remark("dcb", 140, &format!("{port}: {event}"));
+        }
         storms.change(job.switch.storms()).iter().for_each(|line| output.remark("main", 130, line));
         if live {
             output.line(&show::table(&job.switch, Some(&mut before)));

@@ -177,6 +177,54 @@ fn an_initiator_has_the_priority_that_the_target_says() {
     target.stop();
 }
 
+/// A switch offers its classes to whoever is at a port, and shows who has heard; FCoE through it has the priority that it says.
+#[test]
+fn a_switch_offers_its_classes_and_shows_its_neighbours() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path();
+    let linerate = |words: &str| {
+        let mut command = Command::new(BINARY);
+        command.env("XDG_RUNTIME_DIR", place).args(words.split_whitespace());
+        command
+    };
+    let words = format!("switch dcb-lab --buffers 1M --dcb {SAN} --qcn prio 3");
+    let switch = Process::ready(linerate(&words), "switch dcb-lab runs");
+    let mut stubborn = Process::ready(dcb(place, "up -i vale:dcb-lab:a --pfc prio 1"), "dcbx ieee");
+    let trace = place.join("trace");
+    let target = "target -i vale:dcb-lab:t,mtu=2180 --lun 0=ram:16M --dcb --willing yes";
+    let mut target = Process::ready(fcoe(place, target), "app (peer): ethtype 0x8906:3");
+    let words = format!(
+        "initiator -i vale:dcb-lab:i,mtu=2180,trace={} --nbd unix:{} --dcb --willing yes",
+        trace.display(),
+        place.join("nbd").display()
+    );
+    let initiator = Process::ready(fcoe(place, &words), "export ");
+    let known =
+        || -> Value { serde_json::from_str(&said(linerate("switch show dcb-lab --json").output().unwrap())).unwrap() };
+    let document = known();
+    let rows = document["neighbours"].as_array().unwrap();
+    let at: Vec<_> = rows.iter().map(|row| (&row["at"], &row["ieee"]["ets"]["willing"])).collect();
+    assert_eq!(at, [(&json!("a"), &json!(false)), (&json!("t"), &json!(true)), (&json!("i"), &json!(true))]);
+    let (ours, offered) = (shown(place, "vale:dcb-lab:a"), shown(place, "vale:dcb-lab:t"));
+    assert_eq!((&ours["operative"]["pfc"], &offered["operative"]["pfc"]), (&json!([1]), &json!([3])));
+    assert_eq!(offered["operative"]["ets"]["tc_bw"][1], 40);
+    assert_eq!((&offered["neighbours"][0]["port"], rows.len()), (&json!("t"), 3));
+    let text = said(linerate("switch show dcb-lab").output().unwrap());
+    assert!(text.contains("at port  neighbour") && document["ledger"]["unexplained"] == 0, "{text}");
+    initiator.signal("INT");
+    initiator.end();
+    assert_eq!((tags(&trace, FCOE), tags(&trace, FIP).last()), (vec![Some(0x6000)], Some(&Some(0x6000))));
+    until("it has left", || known()["neighbours"].as_array().unwrap().len() == 2);
+    switch.signal("INT");
+    stubborn.until("took leave");
+    target.until("took leave");
+    assert_eq!(switch.end().code, Some(130));
+    for guest in [stubborn, target] {
+        guest.signal("INT");
+        guest.end();
+    }
+}
+
 #[test]
 fn words_for_a_negotiation_that_is_not_asked_for_are_refused() {
     let dir = tempfile::tempdir().unwrap();

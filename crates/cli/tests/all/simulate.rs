@@ -75,3 +75,28 @@ fn queues_are_shown_with_what_was_told_of_them() {
     assert!(text.contains(&line) && text.contains("segments sent again"), "{text}");
     assert!(text.lines().all(|line| line.len() <= 80), "{text}");
 }
+
+/// Nodes of a lossless class that the switch tells them of lose nothing; they are of another, and do, when it says another.
+#[test]
+fn nodes_take_their_priority_from_the_switch() {
+    let words = "--op write --depth 64 --slots 64 --warm 1 --time 3 --buffers 512K --ets prio-tc 3:1 tc-tsa 0:ets 1:ets \
+        tc-bw 0:40 1:60 --pfc prio 3 --dcb";
+    let [first, again, other] = ["1", "1", "2"].map(|seed| document(&format!("{words} --seed {seed}")));
+    assert_eq!(first, again);
+    assert_ne!(first["hash"], other["hash"]);
+    let lossy = document(&format!("{words} --app ethtype 0x8906:1"));
+    let tagged = document(&format!("{} --vlan 100", words.replace(" --dcb", "")));
+    let classes = |done: &Value| -> Vec<u64> {
+        done["queues"].as_array().unwrap().iter().filter_map(|queue| queue["class"].as_u64()).collect()
+    };
+    let lost =
+        |done: &Value| done["stations"].as_array().unwrap().iter().any(|of| of["dropped"]["to"]["no_room"].is_u64());
+    for (done, class, loses) in [(&first, 1, false), (&other, 1, false), (&lossy, 0, true)] {
+        assert!(classes(done).iter().all(|of| *of == class) && lost(done) == loses, "{done}");
+        assert_eq!(done["unexplained"], 0);
+    }
+    assert_eq!(first["settings"]["dcb"]["app"], serde_json::json!(["ethtype 0x8906:3", "ethtype 0x8914:3"]));
+    assert_eq!(first["flows"], tagged["flows"], "as with a VLAN's tags");
+    let text = String::from_utf8(simulate(words).stdout).unwrap();
+    assert!(text.contains("dcbx: app ethtype 0x8906:3 ethtype 0x8914:3\n"), "{text}");
+}

@@ -18,6 +18,7 @@ use linerate_port::OpenError;
 use linerate_port::switch::{Buffers, Ledger, PortReport};
 use linerate_result::Latency;
 use linerate_rt::Stop;
+use linerate_rt::dcb::{Settings, SettingsError};
 use linerate_rt::fc::FcError;
 use linerate_rt::net::NetError;
 use linerate_wire::VlanTag;
@@ -67,6 +68,8 @@ pub struct San {
     pub lossless: bool,
     /// Frames that find no room at a port of the switch wait in queues by class.
     pub buffers: Option<Buffers>,
+    /// Settings that the switch offers to its neighbours by DCBX; nodes take them, and FCoE's priority.
+    pub dcb: Option<Settings>,
     /// Tag of the SAN's frames; those of the hosts have none.
     pub vlan: Option<VlanTag>,
     /// Probability that a frame is lost on a cable, in billionths.
@@ -180,7 +183,7 @@ impl Simulated {
     #[must_use]
     pub fn unexplained(&self) -> u64 {
         let cables = self.stations.iter().zip(&self.ports).map(|(ends, port)| {
-            let came = port.count.received + port.count.refused.total() + ends.lost[0];
+            let came = port.count.received + port.count.kept + port.count.refused.total() + ends.lost[0];
             let went = ends.received + port.fate.in_ring + ends.lost[1];
             ends.sent.abs_diff(came)
                 + port.count.sent.saturating_sub(went)
@@ -200,6 +203,8 @@ pub enum SimulateError {
     Node(#[from] FcError),
     #[error(transparent)]
     Net(#[from] NetError),
+    #[error(transparent)]
+    Dcb(#[from] SettingsError),
     #[error("the IP hosts cannot be set up: this is a bug; tell us the settings")]
     Hosts,
     #[error("time stands still at {0} ns: this is a bug; tell us the seed and the settings")]

@@ -22,6 +22,7 @@ fn san() -> San {
         slots: 256,
         lossless: false,
         buffers: None,
+        dcb: None,
         vlan: None,
         loss: 0,
         warm: Duration::from_millis(1),

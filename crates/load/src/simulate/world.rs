@@ -13,6 +13,7 @@ use linerate_fcoe::{Disks, Node, NodeConfig, NodeEvent};
 use linerate_port::switch::{Buffers, Ledger, Policy, Switch};
 use linerate_port::{Clock, DropReason, Port, Spec, open_specs};
 use linerate_result::Latency;
+use linerate_rt::dcb::{Settings, SwitchDcb};
 use linerate_rt::fc::{FcNode, FcOptions, FcPort, Watcher};
 use linerate_rt::{Machine, Progress, Sleeper, Stop};
 use linerate_sum::SplitMix64;
@@ -24,6 +25,8 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
+/// Address of the switch in LLDP.
+const SWITCH: MacAddr = MacAddr([2, 0, 0, 0x5b, 0, 0]);
 /// Virtual time at the beginning: 0 means "not yet" to some.
 const BEGIN: u64 = SECOND;
 /// Virtual time that a run may take beyond its load: logins, recovery of what was lost, reading all again.
@@ -166,6 +169,8 @@ pub(super) struct World {
     now: u64,
     clock: Clock,
     switch: Switch,
+    /// It offers its classes.
+    dcb: Option<SwitchDcb>,
     /// Time of the switch's next turn, whatever happens.
     look: u64,
     /// The target, then the initiators, then the hosts.
@@ -225,6 +230,7 @@ impl World {
         let mut ports = open_specs(&specs)?.into_iter();
         let (mut switch, record) = (Switch::of_virtual_time(san.seed), Record::default());
         san.buffers.iter().for_each(|buffers| switch.buffers(&Buffers { seed: san.seed, ..*buffers }));
+        let offered = san.dcb.clone().map(|offered| SwitchDcb::new(&mut switch, SWITCH, offered));
         let missing = Arc::new(AtomicU16::new(san.initiators));
         let mut stations = Vec::new();
         for (number, clock) in (0..).zip(clocks) {
@@ -253,6 +259,7 @@ impl World {
             now: BEGIN,
             clock,
             switch,
+            dcb: offered.transpose()?,
             look: NEVER,
             stations,
             missing,
@@ -297,13 +304,18 @@ impl World {
     /// Time of the next instant.
     fn next(&self) -> u64 {
         let of = |station: &Station| station.clock.alarm().unwrap_or(NEVER).min(station.timer);
-        self.stations.iter().map(of).chain(self.switch.due()).fold(self.look, u64::min)
+        self.stations.iter().map(of).chain(self.due()).fold(self.look, u64::min)
+    }
+
+    /// Time at which the switch has work of its own.
+    fn due(&self) -> Option<u64> {
+        self.switch.due().into_iter().chain(self.dcb.as_ref().map(SwitchDcb::due)).min()
     }
 
     /// All that happens at this instant.
     fn instant(&mut self) -> Result<(), SimulateError> {
         let now = self.now;
-        let mut switch = self.look <= now || self.switch.due().is_some_and(|due| due <= now);
+        let mut switch = self.look <= now || self.due().is_some_and(|due| due <= now);
         // Stations whose cable has frames at an end: the switch has something to fetch.
         let mut arrivals = false;
         for station in &mut self.stations {
@@ -356,7 +368,8 @@ impl World {
     /// Has the switch forward all that it can forward now; true if there was something.
     fn forward(&mut self, turns: &mut u32) -> bool {
         let mut worked = 0;
-        while worked < PUT_OFF && self.switch.poll(self.now) {
+        let Self { switch, dcb, now, .. } = self;
+        while worked < PUT_OFF && (switch.poll(*now) | dcb.as_mut().is_some_and(|dcb| dcb.turn(switch, *now))) {
             worked += 1;
         }
         *turns += worked;
@@ -454,7 +467,8 @@ fn node(san: &San, number: u16, port: Port) -> Result<(FcPort, NodeConfig), Simu
     let rate = if number == 0 { san.target.rate } else { san.initiator.rate };
     let reaction = san.buffers.and_then(|buffers| buffers.qcn).map(|_| rate);
     let options = FcOptions { mac: Some(mac(number)), vlan: san.vlan, reaction, ..FcOptions::default() };
-    let port = FcPort::over(port, &options)?;
+    let willing = san.dcb.as_ref().map(|_| Settings { willing: true, ..Settings::default() });
+    let port = FcPort::over(port, &options)?.with_dcb(willing);
     let config = NodeConfig { seed: SplitMix64::nth(san.seed, number.into()), ..port.config() };
     Ok((port, config))
 }

@@ -437,6 +437,12 @@ impl Switch {
             self.hear_pause(from, whole);
         }
         let Some(source) = self.members[usize::from(from)].as_ref() else { return true };
+        if let Some(kept) = self.own.kept.as_mut().filter(|kept| kept.may_be(head.dst) && !source.monitor)
+            && kept.take(from, whole)
+        {
+            self.count_mut(from).kept += 1;
+            return true;
+        }
         let vid = match (source.policy.vlans.enter(head.tag), source.apart) {
             (Some(vid), false) => vid,
             (_, true) if source.monitor => return self.refuse(from, DropReason::Monitor),

@@ -64,8 +64,10 @@ counters! {
         pub held: u64,
         /// Copies to be made of them: one per destination, and one per monitor.
         pub copies: u64,
-        /// Frames that the switch itself made for the port: probes and queries.
+        /// Frames that the switch itself made for the port: probes, queries, and what is sent by [`Switch::send_by`](super::Switch::send_by).
         pub own: u64,
+        /// Frames from the port that were for the switch itself ([`Switch::take_news`](super::Switch::take_news)).
+        pub kept: u64,
         /// Frames from the port that were refused.
         pub refused: Drops,
         /// Copies put into the port's ring.

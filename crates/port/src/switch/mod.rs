@@ -29,6 +29,7 @@ mod guest;
 mod headroom;
 mod hello;
 mod inlet;
+mod kept;
 mod ledger;
 mod listener;
 mod member;
@@ -55,6 +56,7 @@ pub use congestion::{Ecn, Qcn};
 pub use groups::GroupCounters;
 pub use guest::Guest;
 pub use headroom::{Headroom, Span};
+pub use kept::PortNews;
 pub use ledger::{Ledger, PortReport};
 pub use listener::{Grant, Listener, ListenerCounters};
 pub use member::{Fate, Policy, PortCounters, PriorityCounters};
@@ -287,7 +289,7 @@ impl Switch {
             member.give_queues(id, store);
         }
         self.members[place] = Some(member);
-        self.own.changed(id, false);
+        self.own.changed(id, self.members[usize::from(id)].as_ref().map(|member| member.name.as_str()));
         let at = self.awake.partition_point(|awake| *awake < id);
         self.awake.insert(at, id);
         self.rewire();
@@ -327,7 +329,7 @@ impl Switch {
         }
         self.retired.add(&member);
         self.table.flush(id);
-        self.own.changed(id, true);
+        self.own.changed(id, None);
         self.rewire();
     }
 

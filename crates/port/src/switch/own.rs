@@ -6,7 +6,7 @@
 
 use super::forward::{Head, Target};
 use super::guard::{Guard, Heard};
-use super::member::Member;
+use super::kept::Kept;
 use super::portset::PortSet;
 use super::querier::{Due, INTERVAL, Querier, WITHIN};
 use super::queues::Store;
@@ -15,7 +15,6 @@ use super::snoop::{Came, Family, Snoop, Spread};
 use super::table::PortId;
 use super::vlan::Leave;
 use super::{Switch, probe, tick_of};
-use crate::class::queue_of;
 use crate::counters::DropReason;
 use crate::info::Link;
 use linerate_wire::{EtherType, EthernetRepr, MacAddr, multicast_mac};
@@ -38,6 +37,7 @@ pub(super) fn is_ip_group(mac: u64) -> bool {
 pub(super) struct Own {
     pub(super) guard: Option<Box<Guard>>,
     pub(super) snoop: Option<Box<Snoop>>,
+    pub(super) kept: Option<Box<Kept>>,
     /// Time of the next round; none while there is no such part.
     next: Option<u64>,
     /// Time of the last round.
@@ -53,13 +53,16 @@ impl Own {
         self.guard.is_some() && mac == probe::GROUP || self.snoop.is_some() && is_ip_group(mac)
     }
 
-    /// Takes note of a port that comes, that goes, or whose stations may be others than before.
-    pub(super) fn changed(&mut self, port: PortId, gone: bool) {
+    /// Takes note of a port that comes, under a name, or goes.
+    pub(super) fn changed(&mut self, port: PortId, name: Option<&str>) {
+        if let Some(kept) = &mut self.kept {
+            kept.changed(port, name);
+        }
         if let Some(guard) = &mut self.guard {
             guard.begin(port);
         }
         if let Some(snoop) = &mut self.snoop {
-            if gone {
+            if name.is_none() {
                 snoop.forget(port);
             } else {
                 snoop.unsettle(port);
@@ -152,23 +155,10 @@ impl Switch {
             if !guard.wants(id) {
                 continue;
             }
-            // Its ring is asked for room, and so has to be flushed.
-            self.touch(id);
-            let priority = linerate_wire::Priority::default();
-            let Some(Member { outlets, finisher, count, .. }) = self.members[usize::from(id)].as_mut() else {
-                continue;
-            };
-            let queue = queue_of(priority, outlets.len());
-            let Some(outlet) = outlets.get_mut(queue) else { continue };
-            if outlet.free(1, false) == 0 {
-                self.own.owing = true;
-                continue;
-            }
             // Before what waits in queues: that may be a loop's.
-            let put = finisher.put(&mut outlet.tx.ring, 1, &guard.probe(id), None);
-            outlet.moved();
-            count.own += 1;
-            count.took(priority, &put, 1);
+            if !self.send_before(id, || guard.probe(id)) {
+                self.own.owing = true;
+            }
         }
         self.own.guard = Some(guard);
     }

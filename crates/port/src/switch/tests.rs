@@ -5,6 +5,7 @@ mod ets;
 mod flood;
 mod groups;
 mod headroom;
+mod kept;
 mod loops;
 mod parked;
 mod pfc;

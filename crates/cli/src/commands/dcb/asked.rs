@@ -39,19 +39,7 @@ fn text(document: &Value) -> String {
         head + &conflicts,
         format!("ets {}, pfc {}, app {}\n", whose("ets"), whose("pfc"), whose("app")) + &priorities(operative, &[]),
         applications(operative),
-        table(
-            &["neighbour", "port", "system", "ttl", "expires s", "dcbx"],
-            &rows(document, "neighbours", |row| {
-                let speaks: Vec<&str> =
-                    ["ieee", "cee"].into_iter().filter(|version| !row[*version].is_null()).collect();
-                let mut words: Vec<String> = ["chassis", "port", "system", "ttl", "expires_s"]
-                    .iter()
-                    .map(|name| plain(&word(&row[*name])))
-                    .collect();
-                words.push(if speaks.is_empty() { "-".to_owned() } else { speaks.join(" ") });
-                words
-            }),
-        ),
+        table(&NEIGHBOUR, &rows(document, "neighbours", neighbour)),
         {
             let counters = &document["counters"];
             let counts =
@@ -63,6 +51,17 @@ fn text(document: &Value) -> String {
         },
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Heading of the rows of [`neighbour`].
+pub(in crate::commands) const NEIGHBOUR: [&str; 6] = ["neighbour", "port", "system", "ttl", "expires s", "dcbx"];
+
+/// A neighbour's row.
+pub(in crate::commands) fn neighbour(row: &Value) -> Vec<String> {
+    let speaks: Vec<&str> = ["ieee", "cee"].into_iter().filter(|version| !row[*version].is_null()).collect();
+    let words = ["chassis", "port", "system", "ttl", "expires_s"].iter().map(|name| plain(&word(&row[*name])));
+    let speaks = if speaks.is_empty() { "-".to_owned() } else { speaks.join(" ") };
+    words.chain([speaks]).collect()
 }
 
 /// A line for each priority: its class and what that has, and columns of more.

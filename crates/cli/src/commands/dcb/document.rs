@@ -53,7 +53,7 @@ impl Snapshot {
             "from_peer": { "ets": taken.classes, "pfc": taken.pfc, "app": taken.applications },
             "conflict": { "pfc": conflict.pfc, "app": conflict.applications },
             "local": table_of(&settings.classes, settings.pfc, &settings.applications),
-            "neighbours": self.neighbours.iter().map(|n| self.neighbour(n)).collect::<Vec<_>>(),
+            "neighbours": self.neighbours.iter().map(|n| neighbour(n, self.now)).collect::<Vec<_>>(),
             "counters": {
                 "sent": counters.sent, "received": counters.received, "dropped": named(counters.dropped.iter()),
                 "tlvs_discarded": named(counters.tlvs_discarded.iter()),
@@ -62,38 +62,39 @@ impl Snapshot {
             },
         })
     }
+}
 
-    fn neighbour(&self, neighbour: &Neighbour) -> Value {
-        let heard = &neighbour.heard;
-        let ieee = heard.ieee.as_ref().map(|ieee| {
-            json!({
-                "ets": ieee.configuration.map(|(willing, classes)| {
-                    json!({ "willing": willing, "configuration": classes_of(&classes) })
-                }),
-                "recommendation": ieee.recommendation.map(|classes| classes_of(&classes)),
-                "pfc": ieee.pfc.map(|(willing, pfc)| json!({ "willing": willing, "prio": priorities(pfc) })),
-                "app": ieee.applications.as_ref().map(|apps| applications(apps)),
-            })
-        });
-        let cee = heard.cee.as_ref().map(|cee| {
-            json!({
-                "sequence": cee.control.sequence, "acknowledged": cee.control.acknowledged,
-                "pg": cee.classes.map(|(feature, classes)| {
-                    json!({ "willing": feature.willing, "error": feature.error, "configuration": classes_of(&classes) })
-                }),
-                "pfc": cee.pfc.map(|(feature, pfc)| {
-                    json!({ "willing": feature.willing, "error": feature.error, "prio": priorities(pfc) })
-                }),
-                "app": cee.applications.as_ref().map(|(_, apps)| applications(apps)),
-            })
-        });
+/// A neighbour, and what it said.
+pub(in crate::commands) fn neighbour(neighbour: &Neighbour, now: u64) -> Value {
+    let heard = &neighbour.heard;
+    let ieee = heard.ieee.as_ref().map(|ieee| {
         json!({
-            "chassis": neighbour.chassis.to_string(), "port": neighbour.port.to_string(), "mac": neighbour.mac.to_string(),
-            "system": neighbour.system, "description": neighbour.description, "ttl": neighbour.ttl,
-            "expires_s": neighbour.expires.saturating_sub(self.now) / 1_000_000_000,
-            "ieee": ieee, "cee": cee,
+            "ets": ieee.configuration.map(|(willing, classes)| {
+                json!({ "willing": willing, "configuration": classes_of(&classes) })
+            }),
+            "recommendation": ieee.recommendation.map(|classes| classes_of(&classes)),
+            "pfc": ieee.pfc.map(|(willing, pfc)| json!({ "willing": willing, "prio": priorities(pfc) })),
+            "app": ieee.applications.as_ref().map(|apps| applications(apps)),
         })
-    }
+    });
+    let cee = heard.cee.as_ref().map(|cee| {
+        json!({
+            "sequence": cee.control.sequence, "acknowledged": cee.control.acknowledged,
+            "pg": cee.classes.map(|(feature, classes)| {
+                json!({ "willing": feature.willing, "error": feature.error, "configuration": classes_of(&classes) })
+            }),
+            "pfc": cee.pfc.map(|(feature, pfc)| {
+                json!({ "willing": feature.willing, "error": feature.error, "prio": priorities(pfc) })
+            }),
+            "app": cee.applications.as_ref().map(|(_, apps)| applications(apps)),
+        })
+    });
+    json!({
+        "chassis": neighbour.chassis.to_string(), "port": neighbour.port.to_string(), "mac": neighbour.mac.to_string(),
+        "system": neighbour.system, "description": neighbour.description, "ttl": neighbour.ttl,
+        "expires_s": neighbour.expires.saturating_sub(now) / 1_000_000_000,
+        "ieee": ieee, "cee": cee,
+    })
 }
 
 fn named(counts: impl Iterator<Item = (&'static str, u64)>) -> Map<String, Value> {

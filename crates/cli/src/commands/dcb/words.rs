@@ -163,7 +163,7 @@ fn switched(option: &str, words: &[String], known: &[&'static str]) -> Result<u8
 }
 
 /// `--app`, or another option of the same words.
-pub(super) fn applications(option: &str, words: &[String]) -> Result<Vec<Application>, Trouble> {
+pub(in crate::commands) fn applications(option: &str, words: &[String]) -> Result<Vec<Application>, Trouble> {
     const KNOWN: [(&str, &str, Option<Selector>, u16); 6] = [
         ("ethtype", "ethtype-prio", Some(Selector::EtherType), u16::MAX),
         ("stream-port", "stream-port-prio", Some(Selector::Stream), u16::MAX),

@@ -6,13 +6,14 @@ use crate::commands::shared::{rate, stop_after, stop_at_signals, wait};
 use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::Args;
+use linerate_dcb::{Application, Selector};
 use linerate_fcoe::{AuthFailure, AuthProof, DeviceServer, Neighbour, Node, Peer, Role, SessionEnd};
 use linerate_load::resolve;
 use linerate_port::{Link, Spec};
 use linerate_rt::fc::{FcError, FcNode, FcOptions, FcPort, WANTED, Watcher, find_vlan};
 use linerate_rt::net::Options;
 use linerate_rt::{Stop, WaitMode, Waiter};
-use linerate_wire::{MacAddr, VlanTag, Wwn};
+use linerate_wire::{EtherType, MacAddr, Priority, VlanTag, Wwn};
 
 /// Arguments of the node.
 #[derive(Args)]
@@ -54,6 +55,15 @@ pub(super) const PROTECTION: &str = "crc";
 
 /// Usual priority of FCoE frames, by custom and by its application TLV (IEEE 802.1Qaz).
 const PRIORITY: u8 = 3;
+
+/// FCoE and FIP with the usual priority.
+pub(in crate::commands) fn applications() -> Vec<Application> {
+    let usual = |protocol: EtherType| {
+        let priority = Priority::new(PRIORITY).unwrap_or_default();
+        Application { selector: Selector::EtherType, protocol: protocol.0, priority }
+    };
+    [EtherType::FCOE, EtherType::FIP].map(usual).into()
+}
 
 /// Tag of FCoE frames of a VLAN.
 pub(in crate::commands) fn vlan(text: &str) -> Result<VlanTag, String> {

@@ -47,6 +47,8 @@ pub(super) fn text(san: &San, done: &Simulated) -> String {
     );
     text += &format!("target: {}\ninitiators: {}\n", cable(&san.target), cable(&san.initiator));
     text += &san.buffers.as_ref().map(queues).unwrap_or_default();
+    let offered = san.dcb.iter().flat_map(|offered| &offered.applications).map(|app| format!(" {app}"));
+    text += &san.dcb.as_ref().map(|_| format!("dcbx: app{}\n", offered.collect::<String>())).unwrap_or_default();
     text.push('\n');
     text += &format!(
         "{:<13}{:>12}{:>10}{:>8}{:>9}{:>9}{:>9}{:>9}\n",
@@ -179,6 +181,10 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
                     "prio": dcb::priorities(qcn.priorities), "setpoint": qcn.set_point,
                 })),
             })),
+            "dcb": san.dcb.as_ref().map(|offered| {
+                let app = offered.applications.iter().map(ToString::to_string);
+                json!({ "app": app.collect::<Vec<_>>() })
+            }),
             "loss": san.loss as f64 / 1e9,
             "warm_ms": saturating_u64(san.warm.as_millis()), "time_ms": saturating_u64(san.time.as_millis()),
         },

@@ -1,7 +1,7 @@
 //! Settings of a simulated SAN, from the command line, a file, or both.
 
 use super::read;
-use crate::commands::fcoe::vlan;
+use crate::commands::fcoe::{applications, vlan};
 use crate::commands::shared::rate;
 use crate::commands::switch::queues::Queues;
 use crate::trouble::Trouble;
@@ -150,6 +150,12 @@ impl Settings {
             slots: self.slots,
             lossless: self.lossless,
             buffers: self.queues.buffers(longest)?,
+            dcb: self.queues.offered()?.map(|mut offered| {
+                if offered.applications.is_empty() {
+                    offered.applications = applications();
+                }
+                offered
+            }),
             vlan: self.vlan,
             loss: self.loss,
             warm: Duration::from_millis(self.warm),

@@ -1,6 +1,7 @@
 //! `linerate switch show`: a switch that runs, from another shell.
 
 use crate::commands::control::{Kind, reasons, rows, table, word};
+use crate::commands::dcb::asked::{NEIGHBOUR, neighbour};
 use serde_json::{Value, json};
 
 /// Requests to switches.
@@ -87,6 +88,10 @@ fn text(document: &Value) -> String {
         table(&["group", "VLAN", "ports, and the time that they count"], &rows(document, "groups", group)),
         table(&["querier", "VLAN", "port"], &rows(document, "queriers", querier)),
         table(&["router behind", "of"], &rows(document, "routers", router)),
+        table(
+            &[&["at port"], &NEIGHBOUR[..]].concat(),
+            &rows(document, "neighbours", |row| [vec![word(&row["at"])], neighbour(row)].concat()),
+        ),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -142,6 +147,7 @@ mod tests {
             "queriers": [{"address": "10.0.0.1", "vlan": 1, "port": null}],
             "routers": [{"port": "a", "ip": 6}],
             "storms": [{"port": "a", "class": 1, "prio": [3, 4], "circle": ["a", "c"]}],
+            "neighbours": [{"at": "a", "chassis": "02:00:00:00:00:09", "port": "eth0", "ttl": 121, "expires_s": 90, "ieee": {}}],
         });
         let text = text(&document);
         for words in [
@@ -154,6 +160,7 @@ mod tests {
             "a (250 s)",
             "this switch",
             "IPv6",
+            "at port  neighbour          port  system  ttl  expires s  dcbx\na        02:00:00:00:00:09  eth0  -       121  90         ieee",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }

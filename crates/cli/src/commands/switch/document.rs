@@ -1,10 +1,13 @@
 //! A switch's counters, and what it knows, as a document.
 
 use crate::commands::dcb;
+use linerate_dcb::Neighbour;
 use linerate_load::switch::SwitchJob;
 use linerate_port::switch::{
     ClassCounters, GroupCounters, Ledger, ListenerCounters, PortReport, PriorityCounters, Storm, Switch, TableCounters,
 };
+use linerate_rt::dcb::SwitchDcb;
+use linerate_rt::monotonic_ns;
 use linerate_wire::MacAddr;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -27,6 +30,8 @@ pub(super) struct Snapshot {
     routers: Vec<(String, bool)>,
     blocked: Vec<(String, String)>,
     storms: Vec<Storm>,
+    /// Those that LLDP has told of, by port.
+    neighbours: Vec<(String, Vec<Neighbour>)>,
 }
 
 impl Snapshot {
@@ -55,12 +60,18 @@ impl Snapshot {
             routers: switch.routers().map(|row| (row.port.to_owned(), row.v6)).collect(),
             blocked: switch.blocked().map(|row| (row.port.to_owned(), row.joined_to.to_owned())).collect(),
             storms: switch.storms(),
+            neighbours: job
+                .dcb
+                .iter()
+                .flat_map(SwitchDcb::ports)
+                .map(|(port, client)| (port.to_owned(), client.dcb().neighbours().to_vec()))
+                .collect(),
         }
     }
 
     /// All counters, and what the switch knows, with rows in order.
     pub(super) fn document(mut self, name: &str) -> Value {
-        let ledger = Ledger::of(&self.ports);
+        let (ledger, now) = (Ledger::of(&self.ports), monotonic_ns());
         let Self { table, listener, .. } = self;
         self.addresses.sort_by_key(|(vlan, mac, ..)| (*vlan, mac.0));
         self.groups.sort_by_key(|(vlan, group, _)| (*vlan, *group));
@@ -105,6 +116,13 @@ impl Snapshot {
                     "port": storm.port, "class": storm.class, "prio": dcb::priorities(storm.priorities), "circle": storm.circle,
                 }))
                 .collect::<Vec<_>>(),
+            "neighbours": self.neighbours.iter()
+                .flat_map(|(port, all)| all.iter().map(move |known| {
+                    let mut row = dcb::neighbour(known, now);
+                    row["at"] = json!(port);
+                    row
+                }))
+                .collect::<Vec<_>>(),
             "group_table": self.group_table.map(|groups| {
                 json!({
                     "known": groups.known, "entered": groups.entered, "refused": groups.refused,
@@ -133,7 +151,7 @@ fn port(port: &PortReport) -> Value {
     json!({
         "name": port.name, "path": port.path, "gone": port.gone, "blocked": port.blocked,
         "received": count.received, "received_bytes": count.received_bytes, "flooded": count.flooded, "held": count.held,
-        "copies": count.copies, "own": count.own, "refused": map(count.refused.iter()),
+        "copies": count.copies, "own": count.own, "kept": count.kept, "refused": map(count.refused.iter()),
         "sent": count.sent, "sent_bytes": count.sent_bytes, "dropped": map(count.dropped.iter()),
         "finished": map(count.finished.iter()),
         "lost": map(port.fate.lost.iter()), "in_ring": port.fate.in_ring,

@@ -52,15 +52,21 @@ pub(in crate::commands) struct Queues {
     /// towards it, has messages sent to the sources of sampled frames (QCN, IEEE 802.1Q clause 30.2).
     #[arg(long, value_name = "WORDS", num_args = 1.., requires = "buffers")]
     qcn: Vec<String>,
+    /// Negotiate Data Center Bridging at each port (LLDP and DCBX, as linerate dcb up does): neighbours are offered these classes and
+    /// lossless priorities, and priorities of applications (--app). The switch takes nothing of theirs.
+    #[arg(long, requires = "buffers")]
+    dcb: bool,
+    /// Priorities of applications, as iproute2's `dcb app` has them: ethtype 0x8906:3, stream-port 3260:4, dgram-port, port,
+    /// dscp, default 0.
+    #[arg(long, value_name = "WORDS", num_args = 1.., requires = "dcb")]
+    app: Vec<String>,
 }
 
 impl Queues {
     /// Buffers with their classes, if there are to be any, on such links if others are not given.
     pub(in crate::commands) fn buffers(&self, links: Span) -> Result<Option<Buffers>, Trouble> {
         let Some(buffers) = self.buffers else { return Ok(None) };
-        let (classes, pfc) = (dcb::classes(&self.ets)?.unwrap_or_default(), dcb::lossless(&self.pfc)?);
-        let settings = Settings { classes, pfc, ..Settings::default() };
-        settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
+        let Settings { classes, pfc, .. } = self.settings()?;
         let classes = class_table(&classes, pfc).ok_or_else(|| Trouble::usage("--ets: give classes 0 to 7"))?;
         let (span, watchdog, qcn) = (self.links.unwrap_or(links), self.pfc_watchdog, congestion_points(&self.qcn)?);
         let mut ecn = [None; 8];
@@ -72,6 +78,25 @@ impl Queues {
             }
         }
         Ok(Some(Buffers { classes, span, watchdog, ecn, qcn, ..buffers }))
+    }
+
+    fn settings(&self) -> Result<Settings, Trouble> {
+        let (classes, pfc) = (dcb::classes(&self.ets)?, dcb::lossless(&self.pfc)?);
+        let applications = dcb::applications("--app", &self.app)?;
+        let settings = Settings {
+            classes: classes.unwrap_or_default(),
+            recommendation: classes,
+            pfc,
+            applications,
+            ..Settings::default()
+        };
+        settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
+        Ok(settings)
+    }
+
+    /// What neighbours are offered, if there is a negotiation.
+    pub(in crate::commands) fn offered(&self) -> Result<Option<Settings>, Trouble> {
+        self.dcb.then(|| self.settings()).transpose()
     }
 
     /// Headroom of lossless classes, in lines; none without such.

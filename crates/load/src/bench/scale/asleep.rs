@@ -59,7 +59,7 @@ fn readings(setting: &Setting, n: usize, wait: WaitMode, sends: bool) -> Result<
     let mine = theirs.clone();
     let calls = callee().map_err(failed)?;
     let switching = spawn("switch", &[setting.cores[1]], move || {
-        let (mut job, mut readings) = (SwitchJob { switch: Switch::new(), listener }, Vec::new());
+        let (mut job, mut readings) = (SwitchJob { switch: Switch::new(), listener, dcb: None }, Vec::new());
         serve(&mut job, &calls, None, wait, &asked, &mut |_| {
             if theirs.0.load(Acquire) {
                 let time = ThreadTime::of_this_thread();
