@@ -79,6 +79,11 @@ impl fmt::Display for Table {
             f.write_str(" -")?;
         }
         self.applications.iter().try_for_each(|app| write!(f, " {app}"))?;
+        let places = Priority::ALL.into_iter().filter_map(|of| Some((of.number(), self.congestion.defence(of)?)));
+        for (at, (priority, defence)) in places.enumerate() {
+            f.write_str(if at == 0 { "; cn:" } else { "," })?;
+            write!(f, " {priority} {}", defence.name())?;
+        }
         for (conflict, what) in [(self.conflict.pfc, "pfc"), (self.conflict.applications, "app")] {
             if conflict {
                 write!(f, "; {what} of both ends do not go together")?;

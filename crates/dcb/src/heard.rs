@@ -4,15 +4,17 @@ use crate::cee::{self, HeardCee};
 use crate::counters::{Counters, TlvDrop};
 use crate::ieee::{self, HeardIeee};
 use crate::settings::Classes;
-use linerate_wire::{DcbxEts, DcbxPfc, LldpTlv, Lldpdu};
+use linerate_wire::{DcbxEts, DcbxPfc, LldpCongestion, LldpTlv, Lldpdu};
 
-/// DCBX of a neighbour, in each version that it speaks.
+/// DCBX of a neighbour, in each version that it speaks, and what its settings are beside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
     /// IEEE's.
     pub ieee: Option<HeardIeee>,
     /// CEE's.
     pub cee: Option<HeardCee>,
+    /// Congestion notification.
+    pub congestion: Option<LldpCongestion>,
 }
 
 /// Contents of a data unit beside DCBX.
@@ -103,6 +105,10 @@ impl Heard {
                 once.first("CEE")?;
                 self.cee = Some(of("CEE", cee::heard(&tlv))?);
             }
+            LldpTlv::Congestion(congestion) => {
+                once.first("congestion notification")?;
+                self.congestion = Some(congestion);
+            }
             LldpTlv::SystemName(name) => {
                 once.first("system name")?;
                 described.system = Some(String::from_utf8_lossy(name).into_owned());
@@ -126,6 +132,7 @@ impl Heard {
             ieee.applications = ieee.applications.take().or_else(|| last.applications.clone());
         }
         self.cee = self.cee.take().or_else(|| last.cee.clone());
+        self.congestion = self.congestion.or(last.congestion);
     }
 }
 

@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod cee;
+mod congestion;
 mod counters;
 mod event;
 mod heard;
@@ -39,6 +40,7 @@ mod table;
 mod transmit;
 
 pub use cee::HeardCee;
+pub use congestion::{Congestion, Defence, Notification};
 pub use counters::{Counters, Drop, Drops, TlvDrop, TlvDrops};
 pub use event::{Event, Gone};
 pub use heard::Heard;

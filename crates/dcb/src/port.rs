@@ -1,6 +1,7 @@
 //! A port: LLDP's agent, and DCBX on top.
 
 use crate::cee::{self, Control};
+use crate::congestion::Notification;
 use crate::counters::{Counters, Drop};
 use crate::event::{Event, Gone};
 use crate::ieee;
@@ -275,6 +276,13 @@ impl Dcb {
 
     /// Result of both ends' settings.
     fn negotiate(&self) -> Table {
+        let mut points = self.neighbours.iter().filter_map(|neighbour| neighbour.heard.congestion);
+        let peer = points.next().filter(|_| points.next().is_none());
+        Table { congestion: Notification::new(self.settings.congestion, peer), ..self.exchange() }
+    }
+
+    /// Result of DCBX.
+    fn exchange(&self) -> Table {
         let peer = match self.peer() {
             Ok(peer) => peer,
             Err(off) => return Table::local(&self.settings, off),
@@ -309,7 +317,7 @@ impl Dcb {
             Dcbx::Cee => Version::Cee,
             Dcbx::Auto => self.operative.version.unwrap_or(Version::Ieee),
         };
-        let tlvs = match version {
+        let mut tlvs = match version {
             Version::Ieee => ieee::tlvs(&self.settings, &self.operative),
             Version::Cee => {
                 let peer = self.peer().ok().and_then(|peer| peer.heard.cee.clone());
@@ -317,6 +325,7 @@ impl Dcb {
                 vec![self.control.tlv(&self.settings, &self.operative, peer.as_ref())]
             }
         };
+        tlvs.extend(self.operative.congestion.tlv());
         let unit = self.build(TTL, &tlvs);
         if unit != self.unit {
             self.unit = unit;

@@ -1,5 +1,6 @@
 //! Local settings: what the port has without a peer, and offers to one.
 
+use crate::congestion::Congestion;
 use crate::counters::TlvDrop;
 use linerate_wire::{DcbxApplication, DcbxClasses, Priority, dcbx_algorithm, dcbx_selector};
 use thiserror::Error;
@@ -179,6 +180,8 @@ pub struct Settings {
     pub willing: bool,
     /// Version of DCBX.
     pub dcbx: Dcbx,
+    /// Points of congestion notification.
+    pub congestion: Congestion,
 }
 
 /// Reason to refuse settings.

@@ -1,5 +1,6 @@
 //! The table that the negotiation ends in.
 
+use crate::congestion::Notification;
 use crate::settings::{Application, Classes, Selector, Settings};
 use linerate_wire::Priority;
 use std::fmt;
@@ -60,6 +61,8 @@ pub struct Table {
     pub taken: Taken,
     /// Features of CEE whose settings do not go together at both ends.
     pub conflict: Taken,
+    /// Congestion notification, which is of LLDP and not of DCBX.
+    pub congestion: Notification,
 }
 
 impl Table {
@@ -78,6 +81,7 @@ impl Table {
             applications: settings.applications.clone(),
             taken: Taken::default(),
             conflict: Taken::default(),
+            congestion: Notification::new(settings.congestion, None),
         }
     }
 

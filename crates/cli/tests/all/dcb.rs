@@ -194,7 +194,7 @@ fn a_switch_offers_its_classes_and_shows_its_neighbours() {
     let target = "target -i vale:dcb-lab:t,mtu=2180 --lun 0=ram:16M --dcb --willing yes";
     let mut target = Process::ready(fcoe(place, target), "app (peer): ethtype 0x8906:3");
     let words = format!(
-        "initiator -i vale:dcb-lab:i,mtu=2180,trace={} --nbd unix:{} --dcb --willing yes",
+        "initiator -i vale:dcb-lab:i,mtu=2180,trace={} --nbd unix:{} --dcb --willing yes --qcn 10G",
         trace.display(),
         place.join("nbd").display()
     );
@@ -205,9 +205,15 @@ fn a_switch_offers_its_classes_and_shows_its_neighbours() {
     let rows = document["neighbours"].as_array().unwrap();
     let at: Vec<_> = rows.iter().map(|row| (&row["at"], &row["ieee"]["ets"]["willing"])).collect();
     assert_eq!(at, [(&json!("a"), &json!(false)), (&json!("t"), &json!(true)), (&json!("i"), &json!(true))]);
-    let (ours, offered) = (shown(place, "vale:dcb-lab:a"), shown(place, "vale:dcb-lab:t"));
+    let [ours, offered, reacts] = ["a", "t", "i"].map(|port| shown(place, &format!("vale:dcb-lab:{port}")));
     assert_eq!((&ours["operative"]["pfc"], &offered["operative"]["pfc"]), (&json!([1]), &json!([3])));
     assert_eq!(offered["operative"]["ets"]["tc_bw"][1], 40);
+    // Who reacts is in the switch's domain, who does not is told of it.
+    let ready = json!({ "prio": 3, "defence": "interior ready" });
+    assert_eq!((&reacts["cn"], &offered["cn"]), (&json!([ready]), &json!([])));
+    assert_eq!(offered["neighbours"][0]["cn"], json!({ "prio": [3], "ready": [3] }));
+    let told: Vec<_> = rows.iter().map(|row| &row["cn"]["prio"]).collect();
+    assert_eq!(told, [&Value::Null, &Value::Null, &json!([3])]);
     assert_eq!((&offered["neighbours"][0]["port"], rows.len()), (&json!("t"), 3));
     let text = said(linerate("switch show dcb-lab").output().unwrap());
     assert!(text.contains("at port  neighbour") && document["ledger"]["unexplained"] == 0, "{text}");

@@ -2,6 +2,7 @@
 
 use crate::rig::*;
 use linerate_dcb::*;
+use linerate_wire::{LldpCongestion, LldpTlv};
 
 fn pair(mut ours: Settings, mut theirs: Settings, dcbx: [Dcbx; 2]) -> (Dcb, Dcb) {
     [ours.dcbx, theirs.dcbx] = dcbx;
@@ -203,4 +204,31 @@ fn cee_waits_for_the_acknowledgement() {
     a.receive(&frame(2, 1, 0, &[]), 90 * SECOND);
     let control = told(&std::iter::from_fn(|| a.poll_transmit(90 * SECOND)).last().unwrap()).0;
     assert_eq!((control.sequence, control.acknowledged), (1, 0));
+}
+
+/// Each end is told of the other's points; a reaction point is in the domain that its neighbour has, and in none without one.
+#[test]
+fn congestion_notification_has_an_interior_where_both_have_it() {
+    let settings = |congestion| Settings { congestion, ..Settings::default() };
+    let (points, reacts) = (Congestion::Points(0x18), Congestion::Reacts);
+    let table = |priorities, interior, ready| Notification { priorities, interior, ready };
+    for (ours, theirs, wanted) in [
+        (points, reacts, [table(0x18, 0x18, 0x18); 2]),
+        (points, Congestion::Points(0x30), [table(0x18, 0x10, 0x10), table(0x30, 0x10, 0x10)]),
+        (points, Congestion::Off, [table(0x18, 0, 0), table(0, 0, 0)]),
+        (reacts, reacts, [table(0, 0, 0); 2]),
+    ] {
+        for dcbx in [Dcbx::Ieee, Dcbx::Cee] {
+            let (a, b) = pair(settings(ours), settings(theirs), [dcbx; 2]);
+            assert_eq!([a.operative().congestion, b.operative().congestion], wanted, "{ours:?} {theirs:?}");
+        }
+    }
+    let (mut a, mut now) = (port(1, settings(points)), 0);
+    let tlv = |priorities, ready| LldpTlv::Congestion(LldpCongestion { priorities, ready });
+    a.receive(&frame(2, 1, 120, &[tlv(0x18, 0x08)]), now);
+    run(&mut [&mut a], &mut now, SECOND);
+    assert!(a.operative().to_string().ends_with("; cn: 3 interior ready, 4 interior"), "{}", a.operative());
+    // Another neighbour's beside it: who of them is meant is not known.
+    a.receive(&frame(3, 1, 120, &[tlv(0x18, 0x18)]), now);
+    assert!(a.operative().to_string().ends_with("; cn: 3 edge, 4 edge"), "{}", a.operative());
 }

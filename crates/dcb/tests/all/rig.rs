@@ -35,7 +35,7 @@ pub(crate) fn san(willing: bool) -> Settings {
         pfc: 1 << 3,
         applications: vec![app(Selector::EtherType, 0x8906, 3), app(Selector::EtherType, 0x8914, 3)],
         willing,
-        dcbx: Dcbx::Auto,
+        ..Settings::default()
     }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn lan(willing: bool) -> Settings {
         pfc: 1 << 4,
         applications: vec![app(Selector::Any, 3260, 4)],
         willing,
-        dcbx: Dcbx::Auto,
+        ..Settings::default()
     }
 }
 

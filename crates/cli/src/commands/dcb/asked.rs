@@ -39,6 +39,10 @@ fn text(document: &Value) -> String {
         head + &conflicts,
         format!("ets {}, pfc {}, app {}\n", whose("ets"), whose("pfc"), whose("app")) + &priorities(operative, &[]),
         applications(operative),
+        table(
+            &["cn prio", "place in the domain"],
+            &rows(document, "cn", |row| vec![word(&row["prio"]), word(&row["defence"])]),
+        ),
         table(&NEIGHBOUR, &rows(document, "neighbours", neighbour)),
         {
             let counters = &document["counters"];

@@ -50,6 +50,9 @@ impl Snapshot {
             }),
             "willing": settings.willing,
             "operative": table_of(&table.classes, table.pfc, &table.applications),
+            "cn": Priority::ALL.iter().filter_map(|of| {
+                Some(json!({ "prio": of.number(), "defence": table.congestion.defence(*of)?.name() }))
+            }).collect::<Vec<_>>(),
             "from_peer": { "ets": taken.classes, "pfc": taken.pfc, "app": taken.applications },
             "conflict": { "pfc": conflict.pfc, "app": conflict.applications },
             "local": table_of(&settings.classes, settings.pfc, &settings.applications),
@@ -94,6 +97,7 @@ pub(in crate::commands) fn neighbour(neighbour: &Neighbour, now: u64) -> Value {
         "system": neighbour.system, "description": neighbour.description, "ttl": neighbour.ttl,
         "expires_s": neighbour.expires.saturating_sub(now) / 1_000_000_000,
         "ieee": ieee, "cee": cee,
+        "cn": heard.congestion.map(|cn| json!({ "prio": priorities(cn.priorities), "ready": priorities(cn.ready) })),
     })
 }
 

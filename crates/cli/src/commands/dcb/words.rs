@@ -63,6 +63,7 @@ impl Words {
             applications: applications("--app", &self.app)?,
             willing: self.willing.unwrap_or_default(),
             dcbx: self.dcbx.unwrap_or_default(),
+            ..Settings::default()
         })
     }
 }

@@ -6,6 +6,7 @@ use super::{asked, guests};
 use crate::print;
 use crate::trouble::Trouble;
 use clap::Args;
+use linerate_dcb::{Congestion, Settings};
 use linerate_load::ports::{Links, forwarded, lines};
 use linerate_load::resolve;
 use linerate_load::vis::{AdapterJob, serve};
@@ -53,7 +54,8 @@ fn negotiated(job: &AdapterJob) -> Option<dcb::Port<'_>> {
 }
 
 pub(super) fn run(arguments: &Up) -> Result<ExitCode, Trouble> {
-    let settings = arguments.dcb.settings()?;
+    let congestion = arguments.qcn.map_or(Congestion::Off, |_| Congestion::Reacts);
+    let settings = arguments.dcb.settings()?.map(|settings| Settings { congestion, ..settings });
     let (name, remark) = resolve(&arguments.i);
     let [spec] = &forwarded(&[name])?[..] else { return Err(Trouble::usage("-i: no port; give one")) };
     let key = spec.key();

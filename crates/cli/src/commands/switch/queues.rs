@@ -3,7 +3,7 @@
 use super::super::dcb;
 use crate::trouble::Trouble;
 use clap::Args;
-use linerate_dcb::Settings;
+use linerate_dcb::{Congestion, Settings};
 use linerate_port::switch::{Alpha, Buffers, Ecn, Headroom, Qcn, Span, Storm, StormAction, Watchdog};
 use linerate_rt::dcb::class_table;
 use linerate_text::{bytes, decimal, power, whole};
@@ -83,11 +83,13 @@ impl Queues {
     fn settings(&self) -> Result<Settings, Trouble> {
         let (classes, pfc) = (dcb::classes(&self.ets)?, dcb::lossless(&self.pfc)?);
         let applications = dcb::applications("--app", &self.app)?;
+        let points = congestion_points(&self.qcn)?.map_or(Congestion::Off, |qcn| Congestion::Points(qcn.priorities));
         let settings = Settings {
             classes: classes.unwrap_or_default(),
             recommendation: classes,
             pfc,
             applications,
+            congestion: points,
             ..Settings::default()
         };
         settings.check().map_err(|e| Trouble::usage(format!("--ets: {e}")))?;
