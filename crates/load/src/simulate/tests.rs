@@ -1,6 +1,8 @@
 use super::*;
+use linerate_dcb::{Application, Selector};
 use linerate_offload::{ClassTable, Selection};
 use linerate_port::switch::{Ecn, Qcn, Span};
+use linerate_wire::{EtherType, Priority};
 
 /// One initiator that reads over 10 Gb/s and 10 m.
 fn san() -> San {
@@ -70,7 +72,7 @@ fn one_initiator_gets_what_the_wire_has_room_for_and_no_more() {
 }
 
 /// A run of each kind, and the hash of all frames of the one with seed 1.
-fn kinds() -> [(&'static str, San, u64); 8] {
+fn kinds() -> [(&'static str, San, u64); 9] {
     let vlan = Some(VlanTag::new(3, false, 100).unwrap());
     let three = San { initiators: 3, depth: 32, reads: 50, vlan, time: Duration::from_millis(2), ..san() };
     let writes = San { reads: 0, ..three.clone() };
@@ -80,6 +82,13 @@ fn kinds() -> [(&'static str, San, u64); 8] {
     let ecn = [Some(Ecn { least: 40 << 10, most: 120 << 10, chance: 100_000 }); 8];
     let qcn = Some(Qcn { priorities: 1 << 3, set_point: Qcn::SET_POINT });
     let tcp = San { hosts: 2, host_tcp: true, ..over(classes) };
+    let priority = Priority::new(3).unwrap();
+    let fcoe = [EtherType::FCOE, EtherType::FIP].map(|of| Application {
+        selector: Selector::EtherType,
+        protocol: of.0,
+        priority,
+    });
+    let dcb = Some(Settings { pfc: 1 << 3, applications: fcoe.to_vec(), ..Settings::default() });
     [
         ("neither queues nor pauses", San { vlan: None, ..three.clone() }, 0xebc3_b88e_ff20_5e84),
         ("frames lost on cables", San { loss: 2_000_000, ..three.clone() }, 0x2ed0_2c80_fc69_454d),
@@ -89,6 +98,7 @@ fn kinds() -> [(&'static str, San, u64); 8] {
         ("marks", San { buffers: Some(Buffers { ecn, ..classes }), ..tcp }, 0x459b_9355_8652_98e4),
         ("congestion points", San { slots: 64, ..over(Buffers { qcn, ..classes }) }, 0xebe6_7db7_4349_c43c),
         ("a slow target", San { target: slow, ..over(classes) }, 0x2299_ad55_20f9_7187),
+        ("DCBX", San { dcb, vlan: None, ..over(classes) }, 0x5cff_316d_c3aa_f827),
     ]
 }
 
