@@ -36,8 +36,8 @@ struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Announce a port's settings to its neighbour and negotiate with it until Ctrl-C; each change is printed in a line. What
-    /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (--dcb of linerate nic up, fcoe target and fcoe
-    /// initiator).
+    /// becomes operative is shown; an adapter obeys its classes if it negotiates itself (--dcb of linerate nic up, stack up, fcoe
+    /// target and fcoe initiator).
     Up(Up),
     /// Show a port that runs: what is operative, neighbours, counters; or an interface whose driver offers DCB to the kernel
     /// (dcbnl). Without a name, all of both.

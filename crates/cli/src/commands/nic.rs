@@ -217,11 +217,11 @@ fn apply_saved(control: &Control, port: &str) -> Result<Vec<String>, Trouble> {
 }
 
 /// Makes an adapter for a host on a port, if there are settings for it, given now or saved.
-pub(super) fn for_host(port: &str, words: Option<&[String]>) -> Result<Option<Nic>, Trouble> {
+pub(super) fn for_host(port: &str, words: Option<&[String]>, interfaces: usize) -> Result<Option<Nic>, Trouble> {
     if words.is_none() && Saved::load()?.words(port).is_empty() {
         return Ok(None);
     }
-    let nic = adapter(port)?;
+    let nic = Nic::new(open(port)?, &NicConfig { interfaces, ..NicConfig::default() })?;
     apply_saved(&nic.control(), port)?;
     apply(&nic.control(), words.unwrap_or_default())?;
     Ok(Some(nic))

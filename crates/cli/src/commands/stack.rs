@@ -6,7 +6,7 @@ mod document;
 use super::ip::Address;
 use super::link::Watched;
 use super::shared::{confine, ended, port_name, stop_after, stop_at_signals, wait};
-use super::{Command, control, ip, parsed};
+use super::{Command, control, dcb, ip, parsed};
 use crate::print::remark;
 use crate::trouble::{Trouble, print};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -73,6 +73,8 @@ struct Up {
     /// option.
     #[arg(long, value_name = "WORDS", value_delimiter = ',', allow_hyphen_values = true, require_equals = true)]
     nic: Option<Vec<String>>,
+    #[command(flatten)]
+    dcb: dcb::Negotiate,
     /// Wait mode of the thread.
     #[arg(long, value_name = "HOW", default_value = "adaptive", value_parser = wait())]
     wait: WaitMode,
@@ -114,12 +116,13 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         mtu: arguments.mtu,
         vlan: arguments.vlan,
         software: arguments.no_offload,
+        dcb: arguments.dcb.settings()?,
         auto: arguments.addr.iter().any(|addr| matches!(addr, Address::Auto)),
         ..Options::default()
     };
     let given: Vec<Cidr> = arguments.addr.iter().filter_map(Address::given).collect();
     let words: Option<Vec<String>> = arguments.nic.map(|words| words.into_iter().filter(|w| !w.is_empty()).collect());
-    let mut nodes = match super::nic::for_host(&name, words.as_deref())? {
+    let mut nodes = match super::nic::for_host(&name, words.as_deref(), 1 + usize::from(options.dcb.is_some()))? {
         Some(nic) => Node::shards(nic, &given, &options)?,
         None => Node::open_shards(&name, &given, &options)?,
     };
@@ -127,6 +130,8 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
     let calls = calls.map_err(|e| Trouble::failed(format!("{e}; free some descriptors")))?;
     let callers: Vec<_> = calls.iter().map(Callee::caller).collect();
     let control = control::serve(&asked::KIND, &port_name(&arguments.i), asked_by(callers));
+    let negotiating = options.dcb.as_ref();
+    let negotiating = negotiating.and_then(|_| dcb::shown(&port_name(&arguments.i), calls[0].caller(), negotiated));
     confine(&[]);
     ip::set_routes(&mut nodes[0].ip, &arguments.route)?;
     nodes[0].announce(linerate_rt::monotonic_ns());
@@ -161,12 +166,13 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
             text += &format!("{} queues, a thread each\n", all.len());
         }
         text += &format!("{mac}, MTU {mtu}, link {link}: {}\n", addresses.join(" "));
+        text += &node.dcb().map(|client| format!("LLDP: {}\n", dcb::operative(client))).unwrap_or_default();
         print(&text);
     }
     stop_after(&stop, arguments.seconds);
     serve(&mut all, arguments.wait, &stop)?;
     // Nobody is answered any more: what follows is the end.
-    drop(control);
+    drop((control, negotiating));
     let parts: Vec<Part> = all.iter().map(|shard| Part::of(&shard.serving)).collect();
     let common = Common::of(&mut all[0].serving);
     print(&if arguments.json {
@@ -178,6 +184,12 @@ fn up(arguments: Up) -> Result<ExitCode, Trouble> {
         return Err(Trouble::failed("other stations have all addresses of this host: nothing is left for it to do"));
     }
     Ok(ended(&stop))
+}
+
+/// Negotiation at the host's port, if there is one.
+fn negotiated(serving: &Serving) -> Option<dcb::Port<'_>> {
+    let node = serving.node();
+    Some((node.dcb()?, node.line().info(), node.line().link()))
 }
 
 /// A shard that tells what becomes of the host's addresses, and is done when none of those that it was given is left.
@@ -211,6 +223,11 @@ impl Machine for Shard {
         let progress = self.serving.handle(now);
         while let Some(event) = self.serving.poll_event() {
             self.tell(event);
+        }
+        while let Some(event) = self.serving.poll_dcb() {
+            if !self.json {
+                print(&format!("{event}\n"));
+            }
         }
         let called = self.calls.serve(&mut self.serving);
         match progress {

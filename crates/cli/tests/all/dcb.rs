@@ -231,6 +231,30 @@ fn a_switch_offers_its_classes_and_shows_its_neighbours() {
     }
 }
 
+/// A host takes the classes of its neighbour; sockets' priorities are not obeyed.
+#[test]
+fn a_host_negotiates_beside_ip() {
+    let dir = tempfile::tempdir().unwrap();
+    let place = dir.path();
+    let stack = |words: &str| {
+        let mut command = Command::new(BINARY);
+        command.env("XDG_RUNTIME_DIR", place).arg("stack").args(words.split_whitespace());
+        command
+    };
+    let mut peer = Process::ready(dcb(place, &format!("up -i cable:dcb-host{{1 {SAN}")), "dcbx off");
+    let words = "up -i cable:dcb-host}1 --addr 10.0.0.2/24 --dcb";
+    let host = Process::ready(stack(&format!("{words} --willing yes")), "dcbx ieee; ets (peer)");
+    let (ours, theirs) = (shown(place, "cable:dcb-host}1"), shown(place, "cable:dcb-host{1"));
+    assert_eq!((&ours["operative"], &theirs["neighbours"][0]["mac"]), (&theirs["local"], &ours["mac"]));
+    host.signal("INT");
+    peer.until("took leave");
+    peer.stop();
+    assert_eq!(host.end().code, Some(130));
+    let refused = stack(&words.replace("}1", "}1,queues=4")).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("open it with ,queues=1"), "{said}");
+}
+
 #[test]
 fn words_for_a_negotiation_that_is_not_asked_for_are_refused() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! A host on a port of its own, in one thread, or in one for each queue.
 
 use super::ip::{Ip, IpTx};
+use crate::dcb::{DcbClient, DcbError, Settings};
 use crate::line::{Line, local_mac};
 use crate::machine::Sleeper;
 use crate::random;
@@ -27,6 +28,8 @@ pub struct Options {
     pub neighbours: Option<usize>,
     /// Seed of all that is random in it; otherwise the system gives one.
     pub seed: Option<u64>,
+    /// Data Center Bridging is negotiated with these settings, and the adapter serves the operative classes.
+    pub dcb: Option<Settings>,
 }
 
 #[derive(Debug, Error)]
@@ -43,6 +46,10 @@ pub enum NetError {
     OneWay(String),
     #[error("{0} has {1} queues, of which one thread reads one: open it with ,queues=1, or a node for each queue")]
     Queues(String, usize),
+    #[error("{0} has {1} queues, and LLDP may come by any: open it with ,queues=1")]
+    DcbQueues(String, usize),
+    #[error(transparent)]
+    Dcb(#[from] DcbError),
     #[error("{0}")]
     System(#[from] std::io::Error),
 }
@@ -51,7 +58,11 @@ pub enum NetError {
 pub struct Node {
     pub ip: Ip,
     line: Line,
+    dcb: Option<DcbClient>,
 }
+
+/// Interface of LLDP, beside the host's.
+const LLDP: usize = 1;
 
 impl Node {
     /// Opens a port of one queue and sets up a host with these addresses on it.
@@ -95,7 +106,8 @@ impl Node {
             return Err(NetError::Mtu(mtu, info.name.clone(), info.mtu));
         }
         let mac = options.mac.or(info.mac.map(MacAddr)).unwrap_or_else(|| local_mac(random()));
-        Ok(Line::adapter(port, 1, mac, options.software)?)
+        let interfaces = 1 + usize::from(options.dcb.is_some());
+        Ok(Line::adapter(port, interfaces, mac, options.software)?)
     }
 
     /// Sets up a host on interface 0 of an adapter of one queue, as [`Node::shards`] does.
@@ -109,7 +121,7 @@ impl Node {
     }
 
     /// Sets up a host on interface 0 of an adapter, with the address, MTU and flags that are set there; it follows when
-    /// they are changed. There is a node for each queue.
+    /// they are changed. There is a node for each queue, and where there is a negotiation one, with interface 1 for it.
     pub fn shards(mut nic: Nic, addresses: &[Cidr], options: &Options) -> Result<Vec<Self>, NetError> {
         let mut first = Ip::new(&nic.control(), 0, addresses, options)?;
         let info = nic.info().clone();
@@ -117,20 +129,52 @@ impl Node {
         let Some(mut lines) = lines.collect::<Option<Vec<_>>>().filter(|lines| !lines.is_empty()) else {
             return Err(NetError::OneWay(info.name));
         };
+        if options.dcb.is_some() && lines.len() > 1 {
+            return Err(NetError::DcbQueues(info.name, lines.len()));
+        }
+        let client = |settings: &Settings| DcbClient::at(&nic.control(), LLDP, first.host.mac(), settings.clone(), 0);
+        let mut dcb = options.dcb.as_ref().map(client).transpose()?;
         // The host knows the present state of the link, and its user announces it.
         for line in &mut lines {
             if line.changed(0) == Some(Link::Up) {
                 first.host.set_carrier(true);
+                dcb.iter_mut().for_each(|client| client.set_link(Link::Up, 0));
             }
         }
         let more: Vec<_> = lines[1..].iter().map(|_| first.shard()).collect();
-        Ok(once(first).chain(more).zip(lines).map(|(ip, line)| Self { ip, line }).collect())
+        let nodes = once(first).chain(more).zip(lines);
+        Ok(nodes.map(|(ip, line)| Self { ip, line, dcb: dcb.take() }).collect())
     }
 
     /// Its queue.
     #[must_use]
     pub fn line(&self) -> &Line {
         &self.line
+    }
+
+    /// LLDP and DCBX at its port.
+    #[must_use]
+    pub fn dcb(&self) -> Option<&DcbClient> {
+        self.dcb.as_ref()
+    }
+
+    pub fn dcb_mut(&mut self) -> Option<&mut DcbClient> {
+        self.dcb.as_mut()
+    }
+
+    /// Runs a turn of DCBX, and obeys what is new; true if there was something to do. `link`: its new state.
+    fn negotiate(&mut self, now: u64, link: Option<Link>) -> bool {
+        let Self { dcb: Some(client), line: Line { tx, arrivals }, .. } = self else { return false };
+        if link == Some(Link::Up) {
+            client.set_link(Link::Up, now);
+        }
+        let came = arrivals.rx.receive(LLDP, usize::MAX, |frame| client.receive(frame.head(), now)) > 0;
+        if link == Some(Link::Down) {
+            client.set_link(Link::Down, now);
+        }
+        let sent = client.turn(now, |frame| tx.send_first(LLDP, frame));
+        client.obey(arrivals.control());
+        came || sent
     }
 
     /// The host, and its output.
@@ -165,7 +209,7 @@ impl Node {
 
     /// Processes what has arrived and does the work that is due; true if there was any.
     pub fn handle(&mut self, now: u64) -> bool {
-        let Self { ip, line } = self;
+        let Self { ip, line, .. } = self;
         let link = line.changed(now);
         if let Some(link) = link {
             ip.set_link(link, &mut IpTx::new(&mut line.tx, ip.interface()));
@@ -174,7 +218,8 @@ impl Node {
         let Line { tx, arrivals } = line;
         tx.tick(now);
         tx.follow();
-        let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface()));
+        let worked = ip.work(now, arrivals, &mut IpTx::new(tx, ip.interface())) | self.negotiate(now, link);
+        let line = &mut self.line;
         line.flush(now);
         // The link may have changed once more by now: that is looked at before the thread sleeps.
         worked || link.is_some() || line.arrivals.is_news()
@@ -183,14 +228,14 @@ impl Node {
     /// Processes frames that have arrived, with a probe between the stages; returns their number. Together with
     /// [`Node::answer`] it is [`Node::handle`], but for changes of the link.
     pub fn receive_probed(&mut self, now: u64, probe: &mut impl Probe) -> usize {
-        let Self { ip, line: Line { tx, arrivals } } = self;
+        let Self { ip, line: Line { tx, arrivals }, .. } = self;
         arrivals.take(now);
         ip.receive_probed(now, arrivals, &mut IpTx::new(tx, ip.interface()), probe)
     }
 
     /// Does the work that is due, and hands on what was sent.
     pub fn answer(&mut self, now: u64) {
-        let Self { ip, line: Line { tx, arrivals } } = self;
+        let Self { ip, line: Line { tx, arrivals }, .. } = self;
         tx.tick(now);
         ip.poll(now, arrivals.control(), &mut IpTx::new(tx, ip.interface()));
         self.line.flush(now);
@@ -212,11 +257,13 @@ impl Node {
     /// Time of the next call of [`Node::handle`] even if nothing arrives.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<u64> {
-        [self.ip.poll_timeout(), self.line.resumes()].into_iter().flatten().min()
+        let dcb = self.dcb.as_ref().map(DcbClient::due);
+        [self.ip.poll_timeout(), self.line.resumes(), dcb].into_iter().flatten().min()
     }
 
     /// Visits the queues to wait for.
     pub fn waits_for(&mut self, visit: &mut dyn FnMut(&mut dyn Sleeper)) {
-        self.line.waits_for(self.ip.host.wants_room(), visit);
+        let blocked = self.ip.host.wants_room() || self.dcb.as_ref().is_some_and(DcbClient::is_held_up);
+        self.line.waits_for(blocked, visit);
     }
 }

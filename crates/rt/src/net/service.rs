@@ -4,6 +4,7 @@ use super::http::Http;
 use super::ip::Ip;
 use super::node::Node;
 use super::streams::{self, Streamed, Streams, Talk};
+use crate::dcb::DcbClient;
 use crate::line::Line;
 use crate::machine::Sleeper;
 use crate::machine::{Machine, Progress};
@@ -202,6 +203,11 @@ impl Serving {
         &mut self.node.ip.host
     }
 
+    /// Takes an event of DCBX.
+    pub fn poll_dcb(&mut self) -> Option<linerate_dcb::Event> {
+        self.node.dcb_mut()?.poll_event()
+    }
+
     /// Takes an event of the host ([`Host::poll_event`]).
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
@@ -223,7 +229,8 @@ impl Machine for Serving {
     fn handle(&mut self, now: u64) -> Progress {
         let arrived = self.node.handle(now);
         if let Some(until) = self.ends {
-            let over = now >= until || self.node.ip.host.tcp_unsent().0 == 0;
+            let held = self.node.dcb().is_some_and(DcbClient::is_held_up);
+            let over = now >= until || self.node.ip.host.tcp_unsent().0 == 0 && !held;
             return if over { Progress::Done } else { Progress::Worked };
         }
         let (ip, line) = self.node.split();
@@ -248,6 +255,7 @@ impl Machine for Serving {
     fn stop(&mut self, now: u64) {
         // Clients are told.
         self.node.ip.host.tcp_abort_all();
+        self.node.dcb_mut().into_iter().for_each(DcbClient::stop);
         self.ends = Some(now.saturating_add(FAREWELL));
     }
 }
