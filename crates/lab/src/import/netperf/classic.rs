@@ -12,6 +12,8 @@ pub(super) struct Table {
     /// Unit of the throughput, from the heading.
     rate: Option<String>,
     demand: Option<String>,
+    /// Unit of a throughput whose time stands below it.
+    amount: Option<String>,
     /// A finding that a second line may complete, and how many numbers that has if it must come.
     open: Option<(Measured, Option<usize>)>,
     /// Name of the test that a command line behind the heading names, and true if it sets the unit (`-f`).
@@ -76,12 +78,17 @@ impl Table {
             self.heading.remove(0);
         }
         self.heading.push(line.raw.trim_end().to_owned());
-        let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
-        if let Some(rate) = rate.or_else(|| line.text.contains("per sec").then(|| "Trans/s".to_owned())) {
-            self.rate = Some(rate);
-            (self.awaits, self.aside) = (true, false);
-        }
         self.aside |= matches!(words[0], "Alignment" | "Maximum");
+        let rate = words.iter().find(|word| is_rate(word)).map(|rate| (*rate).to_owned());
+        let rate =
+            rate.or_else(|| line.text.contains("per sec").then(|| self.amount.take().unwrap_or("Trans/s".to_owned())));
+        // `Size   Size   Time    10^6bits local  remote`, above `secs.   per sec`.
+        let amount = words.iter().filter(|word| word.len() > 5).map(|word| format!("{word}/s"));
+        self.amount = amount.filter(|_| words.contains(&"Time")).find(|word| is_rate(word));
+        // What `-v 2` adds has units of its own.
+        if let Some(rate) = rate.filter(|_| !self.aside) {
+            (self.rate, self.awaits) = (Some(rate), true);
+        }
         if !self.awaits && !self.aside && !heading(&words) {
             self.strange = true;
             test.told.line(line);
@@ -123,7 +130,7 @@ impl Table {
             open => ended.extend(open.map(|(open, _)| open)),
         }
         self.heading.clear();
-        // `Local Remote Local Remote Xfered Per Per`: at least alignments, offsets, bytes, sends.
+        // `Local Remote Local Remote Xfered Per Per`: alignments and offsets, then amounts, or a latency and rates.
         if std::mem::take(&mut self.aside) && numbers.len() >= 8 {
             return Ok(ended);
         }

@@ -41,14 +41,20 @@ pub(super) fn pair(line: &str) -> Option<(&str, &str)> {
     is_name.then_some((name, value))
 }
 
-/// `Throughput,Throughput Units,Elapsed Time (sec)`: names alone, one of them the throughput.
+/// `Throughput,Throughput Units,Elapsed Time (sec)`: names alone, one of them a throughput.
 pub(super) fn names(line: &str) -> Option<Vec<String>> {
     let names = values(line);
     // `50th Percentile Latency Microseconds` begins with a digit.
     let is_name =
         |name: &String| name.starts_with(|c: char| c.is_ascii_alphanumeric()) && units::number(name).is_none();
     let listed = names.len() > 1 && names.len() <= MOST && names.iter().all(is_name);
-    (listed && names.iter().any(|name| name.eq_ignore_ascii_case("throughput"))).then_some(names)
+    (listed && names.iter().any(|name| is_throughput(name))).then_some(names)
+}
+
+/// True for `Throughput` and `Local Send Throughput`, not for the end of a command.
+fn is_throughput(name: &str) -> bool {
+    let (ours, name) = ("throughput", name.to_ascii_lowercase());
+    name == ours || name.ends_with(&format!(" {ours}")) && !name.contains('-')
 }
 
 /// The values of a line; one in quotes may have commas.
@@ -66,31 +72,8 @@ pub(super) fn values(line: &str) -> Vec<String> {
 }
 
 /// Parts of the names of settings, which repeats have in common.
-const SETTINGS: &[&str] = &[
-    "host",
-    "recv_size",
-    "protocol",
-    "direction",
-    "socket_type",
-    "command_line",
-    "congestion",
-    "mss",
-    "nodelay",
-    "cork",
-    "burst",
-    "tos",
-    "priority",
-    "fill",
-    "align",
-    "offset",
-    "width",
-    "interval_usecs",
-    "mtu",
-    "quantum",
-    "cpu_bind",
-    "security",
-    "dont",
-];
+const SETTINGS: &str = "host recv_size protocol direction socket_type command_line congestion mss nodelay cork \
+    burst tos priority fill align offset width interval_usecs mtu quantum cpu_bind security dont";
 
 /// Values that the classic tables have too, by their names there. Names in words end in what the short ones leave out.
 const SIZES: &[(&str, &str)] = &[
@@ -188,7 +171,7 @@ pub(super) fn measured(test: &mut Test, pairs: Vec<(String, String)>, line: Line
         let key = name.to_ascii_lowercase().replace(' ', "_");
         // -1 stands for what was not measured, or does not apply.
         let number = units::number(value).filter(|number| *number >= 0.0);
-        let is_setting = SETTINGS.iter().any(|setting| key.contains(setting)) && !key.contains("confid");
+        let is_setting = SETTINGS.split(' ').any(|setting| key.contains(setting)) && !key.contains("confid");
         if is_setting {
             match key.as_str() {
                 "command_line" => measured.told.line(Line { text: value, ..line }),
