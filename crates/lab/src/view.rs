@@ -244,6 +244,10 @@ fn groups(run: &RunResult) -> Vec<Group<'_>> {
         let tests: Vec<&Test> = group.points.iter().map(|(_, test)| *test).collect();
         let parameters: Vec<_> = tests.iter().map(|test| &test.parameters).collect();
         group.axes = if group.own { varying(&parameters) } else { differing(&parameters) };
+        // Who counted and which job it was is told even where other parameters tell the tests apart.
+        let whose = varying(&parameters).into_iter().filter(|name| ["side", "host", "job"].contains(name));
+        let whose: Vec<&str> = whose.filter(|name| !group.axes.contains(name)).collect();
+        group.axes.extend(whose);
         let labels: HashSet<Vec<String>> =
             tests.iter().map(|test| group.axes.iter().map(|axis| at(test, axis)).collect()).collect();
         if labels.len() < tests.len() || group.axes.is_empty() {

@@ -83,8 +83,5 @@ fn text(path: &Path) -> io::Result<(String, Timestamp)> {
         file.take(LARGEST + 1).read_to_end(&mut bytes)?;
         at
     };
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large a file"));
-    }
-    Ok((decoded(&bytes), at))
+    Ok((decoded(&bytes)?, at))
 }

@@ -7,80 +7,41 @@ use super::shown;
 /// The greatest number of options that are kept.
 const MOST: usize = 64;
 
-/// A program: its names, options that change nothing of the test, and names for those that do.
+/// A program: its names, options that change nothing of the test, and names for those that do. Several words have blanks between.
 struct Program {
     names: &'static [&'static str],
     /// Form of the figure, further measurements, and the port.
-    silent: &'static [&'static str],
+    silent: &'static str,
     named: &'static [(&'static str, &'static str)],
 }
 
 const PROGRAMS: &[Program] = &[
     Program {
         names: &["iperf", "iperf2", "iperf3"],
-        silent: &[
-            "i",
-            "interval",
-            "f",
-            "format",
-            "e",
-            "enhanced",
-            "p",
-            "port",
-            "y",
-            "reportstyle",
-            "J",
-            "json",
-            "json-stream",
-            "V",
-            "verbose",
-            "o",
-            "output",
-            "logfile",
-            "forceflush",
-            "timestamps",
-            "get-server-output",
-            "d",
-            "debug",
-            "connect-timeout",
-            "T",
-            "title",
-        ],
+        silent: "i interval f format e enhanced p port y reportstyle J json json-stream V verbose o output \
+            logfile forceflush timestamps get-server-output d debug connect-timeout T title",
         named: &[
-            ("c", "host"),
-            ("client", "host"),
-            ("l", "block_bytes"),
-            ("len", "block_bytes"),
-            ("length", "block_bytes"),
-            ("w", "window"),
-            ("window", "window"),
-            ("P", "streams"),
-            ("parallel", "streams"),
-            ("t", "duration"),
-            ("time", "duration"),
-            ("b", "rate"),
-            ("bandwidth", "rate"),
-            ("bitrate", "rate"),
-            ("M", "mss"),
-            ("set-mss", "mss"),
-            ("Z", "congestion"),
-            ("congestion", "congestion"),
-            ("N", "nodelay"),
-            ("nodelay", "nodelay"),
-            ("no-delay", "nodelay"),
-            ("O", "omit"),
-            ("omit", "omit"),
+            ("c client", "host"),
+            ("l len length", "block_bytes"),
+            ("w window", "window"),
+            ("P parallel", "streams"),
+            ("t time", "duration"),
+            ("b bandwidth bitrate", "rate"),
+            ("M set-mss", "mss"),
+            ("Z congestion", "congestion"),
+            ("N nodelay no-delay", "nodelay"),
+            ("O omit", "omit"),
         ],
     },
     Program {
         names: &["netperf"],
-        silent: &["c", "C", "P", "v", "i", "I", "f", "D", "B", "d", "j", "S", "p"],
+        silent: "c C P v i I f D B d j S p",
         named: &[("H", "host"), ("l", "duration"), ("t", "test"), ("T", "cpu_bind")],
     },
     Program {
         names: &["pkt-gen"],
         // The port is told by the first line.
-        silent: &["i", "v", "w", "T", "X"],
+        silent: "i v w T X",
         named: &[
             ("f", "mode"),
             ("l", "frame"),
@@ -130,10 +91,10 @@ pub(super) fn options(words: &[&str]) -> Option<(BTreeMap<String, String>, usize
             next = rest.next();
             Some(value)
         });
-        if !of_test && program.silent.contains(&name) {
+        if !of_test && is_of(program.silent, name) {
             continue;
         }
-        let known = program.named.iter().find(|(short, _)| !of_test && *short == name);
+        let known = program.named.iter().find(|(names, _)| !of_test && is_of(names, name));
         let name = match known {
             Some((_, name)) => (*name).to_owned(),
             None => shown(&format!("{}{}", if of_test { "-- " } else { "" }, word.split('=').next()?), 40),
@@ -143,6 +104,11 @@ pub(super) fn options(words: &[&str]) -> Option<(BTreeMap<String, String>, usize
         }
     }
     Some((all, at))
+}
+
+/// True for one of several words.
+fn is_of(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }
 
 /// True for `-x…` and `--long`; `-1` is a number, `-` standard input.

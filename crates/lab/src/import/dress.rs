@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use linerate_result::Timestamp;
 
-use super::date;
+use super::{date, json};
 
 /// The greatest number of lines of all parts together.
 const MOST: usize = 1 << 24;
@@ -18,6 +18,8 @@ pub(super) struct Part<'a> {
     pub(super) text: Cow<'a, str>,
     /// Time of its first stamp, if that is one in seconds since 1970.
     pub(super) begun: Option<Timestamp>,
+    /// Its lines without the documents among them; `None` if there are none.
+    pub(super) log: Option<String>,
 }
 
 /// A form of mark: what stands before a line, and the rest.
@@ -25,6 +27,11 @@ type Mark = fn(&str) -> Option<(&str, &str)>;
 
 /// The text without colours, and without the stamp before each line, by the programs that wrote it.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+    let parts = by_program(text).into_iter();
+    parts.map(|part| Part { log: json::outside(&part.text), ..part }).collect()
+}
+
+fn by_program(text: &str) -> Vec<Part<'_>> {
     let mut text = Cow::Borrowed(text);
     if text.contains("\u{1b}[") {
         text = Cow::Owned(uncoloured(&text));
@@ -68,7 +75,9 @@ fn by_mark(text: &str, mark: Mark) -> Option<Vec<Part<'static>>> {
 /// True for a line that who marks the others writes himself: of journalctl, of `docker compose`.
 fn is_aside(line: &str) -> bool {
     let ended = line.trim_end().rsplit_once(" exited with code ").is_some_and(|(_, code)| code.parse::<u8>().is_ok());
-    ended || line.starts_with("-- ") || line.starts_with("Attaching to ")
+    // What `docker compose up` tells of networks and containers before it attaches, and of its end behind.
+    const DOCKER: &[&str] = &["✔ ", "[+] ", "Attaching to ", "Gracefully ", "Aborting on container exit"];
+    ended || line.starts_with("-- ") || DOCKER.iter().any(|begin| line.trim_start().starts_with(begin))
 }
 
 /// The lines of a program without their stamps, if most have one.
@@ -82,10 +91,10 @@ fn unstamped(source: Option<String>, text: Cow<'_, str>) -> Part<'_> {
         }
     }
     if 2 * stamps < all || stamps == 0 {
-        return Part { source, text, begun: None };
+        return Part { source, text, begun: None, log: None };
     }
     let rest = |line| stamped(line).map_or(line, |(_, rest)| rest);
-    Part { source, text: Cow::Owned(text.split_inclusive('\n').map(rest).collect()), begun }
+    Part { source, text: Cow::Owned(text.split_inclusive('\n').map(rest).collect()), begun, log: None }
 }
 
 /// The text without the signs before what a mail quotes (`> `, `>> `), if most lines have one.
@@ -163,10 +172,11 @@ fn of_syslog(line: &str) -> Option<(&str, &str)> {
     is_tag.then(|| (tag, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
-/// `[pod/NAME/CONTAINER] …`, as `kubectl logs --prefix` writes: what stands in brackets, and the rest.
+/// `[pod/NAME/CONTAINER] …`, as `kubectl logs --prefix` writes, or `[tx] …`: what stands in brackets, and the rest.
 fn of_pod(line: &str) -> Option<(&str, &str)> {
     let (tag, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let is_tag = tag.contains('/') && !tag.contains(' ');
+    let is_tag = tag.contains('/') || tag.starts_with(|first: char| first.is_ascii_lowercase());
+    let is_tag = is_tag && !tag.contains(' ');
     is_tag.then(|| (tag, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 

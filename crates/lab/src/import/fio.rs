@@ -1,5 +1,6 @@
 //! fio's JSON (`--output-format=json`, `json+`): a test for each job and direction that did something. Of several machines
-//! (`--client`) the name of its host is a parameter of each, and their sum (`All clients`) a test of its own, within their time.
+//! (`--client`) the name of its host is a parameter of each, and their sum (`All clients`) a test of its own, within their time. What
+//! fio prints for people is rounded: it is not read, and named unless it tells of a document's run.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -7,7 +8,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use linerate_result::{Latency, LatencyUnit, Number, Parameter, Unit, parameters};
 use serde_json::Value;
 
-use super::found::{Found, Measured, Ran};
+use super::found::{Found, Line, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, fio_terse, json, lines, shown};
 
@@ -23,23 +24,8 @@ fn looks(text: &str) -> bool {
 }
 
 /// Options of a job that are its parameters; others do not make two jobs differ.
-const OPTIONS: &[&str] = &[
-    "rw",
-    "readwrite",
-    "bs",
-    "blocksize",
-    "iodepth",
-    "ioengine",
-    "direct",
-    "numjobs",
-    "size",
-    "rwmixread",
-    "runtime",
-    "fsync",
-    "rate",
-    "rate_iops",
-    "offset",
-];
+const OPTIONS: &str =
+    "rw readwrite bs blocksize iodepth ioengine direct numjobs size rwmixread runtime fsync rate rate_iops offset";
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     if let Some(line) =
@@ -48,17 +34,34 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         return Err(line.wrong("fio's output for people, which is rounded; give that of --output-format=json"));
     }
     let mut before: Option<(Vec<String>, u64, usize)> = None;
+    let mut people = Vec::new();
     let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
-    let (documents, cut) = json::between(text, |line| match line {
-        Some(line) if for_people(line.text) || fio_terse::fields(line.text).is_some() => {}
+    let (mut documents, cut) = json::between(text, |line| match line {
+        Some(line) if for_people(line.text) || fio_terse::fields(line.text).is_some() => {
+            people.extend(Some(line).filter(is_job));
+        }
         Some(line) => {
             told.line(line);
             tolds.insert(line.number, told.clone());
         }
         None => told.result(),
     })?;
-    // One before it may be a status of the same run.
-    cut.map_or(Ok(()), Err)?;
+    // What it prints beside its document (`--output-format=normal,json`) has the document's time.
+    let times: Vec<String> = documents.iter().filter_map(|(document, _)| json::text(document, &["time"])).collect();
+    people.retain(|line| !times.iter().any(|time| line.text.ends_with(time.as_str())));
+    of_people(&people, found);
+    if let Some(cut) = cut {
+        found.pass(cut);
+        // One before it may be a status of the same run.
+        let apart =
+            documents.last().and_then(|(last, _)| Some(begun_cut(text, documents.len())? + SLACK >= written(last)?));
+        if apart != Some(true)
+            && let Some((_, line)) = documents.pop()
+        {
+            let why = "a document that may be a status of the one behind it, which is cut".to_owned();
+            found.pass(Wrong { line: Some(line), why });
+        }
+    }
     for (document, line) in documents {
         let told = tolds.range(..line).next_back().map(|(_, told)| told.clone()).unwrap_or_default();
         let jobs = ["jobs", "client_stats"].iter().find_map(|name| document.get(*name)?.as_array());
@@ -91,6 +94,12 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                 ran = Ran::Within;
             }
             for way in WAYS {
+                // The sum of one is the same test.
+                let acts = |other: &&Value| !is_sum(other) && acts(other, way);
+                if is_sum(job) && jobs.iter().filter(acts).count() < 2 {
+                    any = true;
+                    continue;
+                }
                 if let Some(mut measured) = direction(&document, job, way, line) {
                     measured.told.also(&told);
                     // Jobs of one name run at once.
@@ -115,35 +124,30 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
 
 /// True for a line of fio's output for people (`--output-format=normal,json`).
 pub(super) fn for_people(line: &str) -> bool {
-    const BEGINS: &[&str] = &[
-        "fio-",
-        "Starting ",
-        "Run status group",
-        "Disk stats",
-        "Jobs: ",
-        "read",
-        "write",
-        "trim",
-        "mixed",
-        "slat",
-        "clat",
-        "lat ",
-        "lat(",
-        "bw ",
-        "iops ",
-        "cpu ",
-        "IO depths",
-        "submit ",
-        "complete ",
-        "issued ",
-        "latency ",
-        "READ: ",
-        "WRITE: ",
-        "|",
-        "...",
-    ];
-    BEGINS.iter().any(|begin| line.starts_with(begin))
+    const BEGINS: &str = "fio-;Starting ;Run status group;Disk stats;Jobs: ;read;write;trim;mixed;slat;clat;\
+        lat ;lat(;bw ;iops ;cpu ;IO depths;submit ;complete ;issued ;latency ;READ: ;WRITE: ;|;...";
+    BEGINS.split(';').any(|begin| line.starts_with(begin))
         || ["(g=", "(groupid=", "Laying out IO file", "ios=", "aggrios="].iter().any(|part| line.contains(part))
+}
+
+/// True for the line that begins a job's figures for people.
+pub(super) fn is_job(line: &Line<'_>) -> bool {
+    line.text.contains(": (groupid=") && !line.text.starts_with("All clients: ")
+}
+
+/// Names jobs of which only the output for people is there.
+pub(super) fn of_people(jobs: &[Line<'_>], found: &mut Found) {
+    if let Some(first) = jobs.first() {
+        let what = "fio's output for people, which is rounded; give that of --output-format=json";
+        found.pass(first.wrong(&format!("{} jobs in {what}", jobs.len())));
+    }
+}
+
+/// The time at which the jobs of a document that is cut began, milliseconds, if that part is whole.
+fn begun_cut(text: &str, before: usize) -> Option<u64> {
+    let cut = text.split("\"fio version\"").nth(before + 1)?;
+    let of = |name: &str| cut.split_once(name)?.1.trim_start_matches([' ', ':']).split_once(',')?.0.parse::<u64>().ok();
+    of("\"timestamp\"")?.checked_sub(of("\"elapsed\"")?)?.checked_mul(1000)
 }
 
 /// The time at which a document was written, milliseconds.
@@ -206,10 +210,10 @@ fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
             measured.told.set(name, value.as_str().unwrap_or_default());
         }
     }
-    for known in OPTIONS {
+    for known in OPTIONS.split(' ') {
         if let Some(value) = option(known) {
             let value = value.parse::<u64>().map_or_else(|_| shown(&value, 100).into(), Parameter::from);
-            measured.parameters.insert((*known).to_owned(), value);
+            measured.parameters.insert(known.to_owned(), value);
         }
     }
     measured.ports.extend(option("filename").or_else(|| option("directory")));
@@ -219,13 +223,16 @@ fn of_job(document: &Value, job: &Value, way: &str, line: usize) -> Measured {
     measured
 }
 
+/// True if a job did something that way.
+fn acts(job: &Value, way: &str) -> bool {
+    let count = |name: &str| json::at(job, &[way, name])?.as_u64();
+    job.get(way).is_some() && count("total_ios").or_else(|| count("io_bytes")) != Some(0)
+}
+
 fn direction(document: &Value, job: &Value, way: &str, line: usize) -> Option<Measured> {
-    let part = job.get(way)?;
+    let part = job.get(way).filter(|_| acts(job, way))?;
     let count = |name: &str| part.get(name).and_then(Value::as_u64);
     let number = |name: &str| json::number(part, &[name]);
-    if count("total_ios").or_else(|| count("io_bytes")) == Some(0) {
-        return None;
-    }
     let iops = number("iops")?;
     let mut measured = Measured {
         value: Some((iops, Unit::Iops)),

@@ -3,7 +3,7 @@
 
 use linerate_result::{Parameter, Unit, parameters};
 
-use super::fio::for_people;
+use super::fio::{for_people, is_job, of_people};
 use super::found::{Found, Line, Measured, Ran};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, shown, units};
@@ -31,12 +31,14 @@ const DIRECTION: usize = 41;
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut told, mut call): (Told, Vec<String>) = Default::default();
+    let (mut people, mut names): (Vec<Line<'_>>, Vec<String>) = Default::default();
     for line in lines(text) {
         let Some(all) = fields(line.text) else {
             // Lines of others that stood between are empty.
             if line.text.is_empty() {
                 continue;
             }
+            people.extend(Some(line).filter(is_job));
             if !for_people(line.text) {
                 told.line(line);
             }
@@ -44,6 +46,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             continue;
         };
         let name = shown(all[2], 80);
+        names.push(format!("{}: (groupid=", all[2]));
         let ways: &[&str] = match (all[0], all.len()) {
             ("3", 110..) => &["read", "write"],
             ("4", 150..) => &["read", "write", "trim"],
@@ -92,6 +95,11 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         }
         told.result();
     }
+    // Each job's once, as of `--output-format=normal,terse`.
+    people.retain(|line| {
+        names.iter().position(|name| line.text.starts_with(name)).map(|at| names.swap_remove(at)).is_none()
+    });
+    of_people(&people, found);
     Ok(())
 }
 

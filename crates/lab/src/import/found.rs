@@ -3,7 +3,7 @@
 //! Findings are repeats of one test if its program's parameters and all that the log tells beside (`told`) are equal.
 //! A condition that keeps two tests apart becomes a parameter of each, so that no two tests have the same name and parameters.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use linerate_result::{
     Environment, Latency, Number, Outcome, Parameter, Parameters, PortUsed, Repeat, Role, RunResult, Sample, Summary,
@@ -104,6 +104,14 @@ impl Measured {
         self.samples_of = None;
     }
 
+    /// Says that the test was seen at a line from its other end, so that its time has been counted.
+    pub(super) fn other_end(&mut self, line: Option<usize>) {
+        if let Some(line) = line {
+            self.ran = Ran::Within;
+            self.warnings.push(format!("the other end of the test of line {line}, which is measured once"));
+        }
+    }
+
     /// Makes parameters of the settings that are axes of every table and chart, known as they are before any test is compared.
     fn promote(&mut self) {
         for name in ["mtu", "block_bytes"] {
@@ -152,14 +160,16 @@ pub(super) struct Found {
     longest: f64,
     /// True if a test does not tell how long, or beside which other, it ran.
     untimed: bool,
-    /// Connections that were seen, from either end.
-    connections: HashSet<String>,
+    /// Connections that were seen, from either end: that end, and the line.
+    connections: HashMap<String, (String, usize)>,
     /// Start of the run, if the log tells it.
     pub(super) start: Option<Timestamp>,
     /// True if the log has dates, whose zone or year is not sure.
     pub(super) dated: bool,
     /// Mark of the lines that are read, where those of several programs are in one log (`dress`): a condition of their tests.
     pub(super) source: Option<String>,
+    /// The last line, if it is cut.
+    pub(super) cut: Option<String>,
     /// Results that have no proof in the log, which are not taken while others are.
     pub(super) passed: Vec<Wrong>,
     /// Failures that the log tells, which go to the next finding, or to the last one.
@@ -211,11 +221,17 @@ impl Found {
         Err(Wrong { line: Some(line), why })
     }
 
-    /// Notes a connection, `A port 1 connected to B port 2`; true if it was seen before, from whichever end.
-    pub(super) fn connected(&mut self, ends: &str, between: &str) -> bool {
-        let mut both: Vec<&str> = ends.split(between).map(str::trim).collect();
-        both.sort_unstable();
-        !ends.is_empty() && !self.connections.insert(both.join(" "))
+    /// Notes a direction of a connection, `A%eth0 port 1 connected to B port 2`; the line at which it was seen from its other end.
+    pub(super) fn connected(&mut self, ends: &str, between: &str, way: &str, line: usize) -> Option<usize> {
+        let plain = |end: &str| -> Option<String> {
+            let (host, port) = end.trim().split_once(" port ")?;
+            Some(format!("{} {port}", host.split('%').next()?))
+        };
+        let (near, far) = ends.split_once(between)?;
+        let (near, far) = (plain(near)?, plain(far)?);
+        let both = format!("{way} {} {}", near.clone().min(far.clone()), near.clone().max(far));
+        let (seen, at) = self.connections.insert(both, (near.clone(), line))?;
+        (seen != near).then_some(at)
     }
 
     /// Counts the time of a finding.

@@ -105,6 +105,14 @@ impl Interval {
     }
 }
 
+/// True for a unit of a rate as programs write it: `Gbits/sec`, `Mbps`, `MiB/s`, `Kpps`.
+pub(super) fn is_rate(word: &str) -> bool {
+    let word = word.trim_end_matches([',', ';', '.', ')']);
+    let of = ["/sec", "/s", "ps"].iter().find_map(|end| word.strip_suffix(end));
+    let unit = of.map(|of| of.trim_start_matches(['k', 'K', 'M', 'G', 'T']).trim_start_matches('i'));
+    unit.is_some_and(|unit| matches!(unit, "b" | "bit" | "bits" | "B" | "Byte" | "Bytes" | "bytes" | "p" | "msg"))
+}
+
 /// Rows that a mail program has wrapped, each with the number of the line on which its end stands.
 pub(super) fn wrapped(text: &str) -> Vec<(Line<'_>, usize)> {
     let is_number =

@@ -1,18 +1,18 @@
 //! iperf 2's lines of values (`-y C`). Their time is local time without a zone, so that a run's start stays that of the
 //! file. Calls behind each other are repeats. Streams of one call have numbers of their own, which begin anew with the next
 //! call; their figure is that of their sum (stream -1), or, at a client that wrote none, theirs together. At a server nothing
-//! tells streams at once without a sum from clients behind each other.
+//! tells streams at once without a sum from clients behind each other, unless their times do.
 
 use std::net::IpAddr;
 
-use linerate_result::{Parameter, Sample, Unit, parameters};
+use linerate_result::{Parameter, Sample, Timestamp, Unit, parameters};
 
 use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, Seen};
 use super::told::Told;
 use super::{Import, Read, Wrong, lines, units};
 
 pub(super) const IMPORT: Import =
-    Import { name: "iperf-csv", about: "values of iperf 2 (-y C)", looks, read: Read::Log(read, |_| false) };
+    Import { name: "iperf-csv", about: "values of iperf 2 (-y C)", looks, read: Read::Log(read, |_| true) };
 
 fn looks(text: &str) -> bool {
     lines(text).take(50).any(|line| Values::of(line.text).is_some())
@@ -21,6 +21,8 @@ fn looks(text: &str) -> bool {
 /// A line: time, both ends, stream, interval, bytes, bits a second; behind them for datagrams jitter, lost, all, per
 /// cent, out of order.
 struct Values<'a> {
+    /// The time of its end, seconds, whole but with -e; not a number if that is no date.
+    at: f64,
     ends: [&'a str; 4],
     id: &'a str,
     from: f64,
@@ -42,6 +44,9 @@ impl<'a> Values<'a> {
         if time.len() != 14 || !time.bytes().all(|digit| digit.is_ascii_digit()) {
             return None;
         }
+        let part = |from: usize| &time[from..from + 2];
+        let (date, of_day) = ([part(4), part(6)].join("-"), [part(8), part(10), part(12)].join(":"));
+        let at = format!("{}-{date}T{of_day}Z", &time[..4]).parse();
         let (from, to) = span.split_once('-')?;
         let datagrams = match more {
             [jitter, lost, all, rest @ ..] => {
@@ -51,6 +56,7 @@ impl<'a> Values<'a> {
             _ => None,
         };
         Some(Self {
+            at: at.map_or(f64::NAN, |at: Timestamp| at.milliseconds() as f64 / 1000.0),
             ends: [local, port, remote, remote_port],
             id,
             from: units::number(from)?,
@@ -135,9 +141,33 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
         }
     }
+    // Whole seconds prove that a stream began behind the end of all before it, so that it is of another call.
+    let (mut groups, mut end): (Vec<Vec<Stream<'_>>>, f64) = (Vec::new(), f64::NEG_INFINITY);
+    for stream in streams {
+        let (first, last) = (&stream.list[0], &stream.list[stream.list.len() - 1]);
+        let (begun, ended) = (first.at - (first.to - first.from), last.at);
+        match groups.last_mut().filter(|_| begun.is_nan() || begun <= end + 1.1) {
+            Some(group) => group.push(stream),
+            None => groups.push(vec![stream]),
+        }
+        end = end.max(ended);
+    }
+    let count = groups.len();
+    let mut cut = found.cut.take();
+    groups.iter().zip(1..).try_for_each(|(group, n)| calls(group, cut.take_if(|_| n == count), found))
+}
+
+/// Adds the tests of streams that may have run at once. `cut` is the line behind them that is cut.
+fn calls(streams: &[Stream<'_>], cut: Option<String>, found: &mut Found) -> Result<(), Wrong> {
+    // True of a call that the line may be of: another begins with the same number, from another port.
+    let may_be_of = |first: &Values<'_>| {
+        let words: Vec<&str> = cut.iter().flat_map(|cut| cut.split(',')).collect();
+        let is_of = || words[5] != first.id || words[1..5] == first.ends || words[1..3] == first.ends[2..];
+        cut.is_some() && (words.len() < 7 || is_of())
+    };
     // Streams that wait for their sum.
     let mut alone: Vec<&Stream<'_>> = Vec::new();
-    for stream in &streams {
+    for stream in streams {
         if stream.list[0].id != "-1" {
             alone.push(stream);
             continue;
@@ -157,12 +187,16 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let mut alone = &alone[..];
     while let Some((first, rest)) = alone.split_first() {
         let head = &first.list[0];
-        if summed {
-            return ambiguous(first);
-        }
         // To one port of a host, from another port each: a client's.
         let more = rest.iter().take_while(|stream| stream.list[0].id != head.id).count();
         let (call, others) = alone.split_at(1 + more);
+        if others.is_empty() && may_be_of(head) {
+            found.pass(first.line.wrong("a call that the line that is cut may be of"));
+            break;
+        }
+        if summed {
+            return ambiguous(first);
+        }
         let is_client = |of: &Values<'_>| of.ends[2..] == head.ends[2..] && of.ends[0] == head.ends[0];
         if let Some(other) = call.iter().find(|stream| !is_client(&stream.list[0])) {
             return ambiguous(other);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::found::{Found, Line, Measured, Ran, Seen};
 use super::told::Told;
-use super::{Import, Read, Wrong, json, lines, shown, units};
+use super::{Import, Read, Wrong, iperf3_text, json, lines, shown, units};
 
 pub(super) const IMPORT: Import = Import {
     name: "iperf3",
@@ -39,7 +39,14 @@ const BACK: Half =
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut told, mut tolds) = (Told::default(), BTreeMap::new());
+    let mut failures = Vec::new();
     let (documents, cut) = json::between(text, |line| match line {
+        Some(Line { text, number, .. }) if text.starts_with("iperf3: ") => {
+            let why = text["iperf3: ".len()..].to_owned();
+            let fails = iperf3_text::FAILS.iter().any(|begin| why.starts_with(begin));
+            let why = why.strip_prefix("error - ").unwrap_or(&why);
+            failures.extend(Some(format!("line {number}: {why}")).filter(|_| fails));
+        }
         Some(line) => {
             told.line(line);
             tolds.insert(line.number, told.clone());
@@ -47,6 +54,7 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
         None => told.result(),
     })?;
     cut.into_iter().for_each(|cut| found.pass(cut));
+    found.failures.extend(failures.into_iter().take(16));
     let is_error = |line: &Line<'_>| line.text.contains("\"error\"");
     let errors: Vec<usize> = lines(text).filter(is_error).map(|line| line.number).collect();
     for (document, line) in joined(documents, found)? {
@@ -324,9 +332,10 @@ const ONLY_SENT: &str = "the document does not tell what arrived: the figure is 
 /// What a document tells of its test: all settings of its start, the peer, sizes of segments and buffers, congestion control.
 fn conditions(document: &Value, told: &mut Told) {
     let mut set = |name: &str, value: &Value| told.set(name, value.to_string().trim_matches('"'));
-    for (name, value) in json::at(document, &["start", "test_start"]).and_then(Value::as_object).into_iter().flatten() {
-        set(name, value);
-    }
+    let all = json::at(document, &["start", "test_start"]).and_then(Value::as_object).into_iter().flatten();
+    // What is off is nought in some versions, and nothing in others; how often is reported changes nothing.
+    all.filter(|(name, value)| value.as_f64() != Some(0.0) && *name != "interval")
+        .for_each(|(name, value)| set(name, value));
     for path in [
         ["start", "connecting_to", "host"].as_slice(),
         &["start", "accepted_connection", "host"],

@@ -4,12 +4,14 @@
 //! with datagrams it is UDP, with `--sctp` in the command SCTP, otherwise TCP, with a warning where SCTP would look the same. What
 //! a client prints of its server's output is the receiver's view of the same test, whose intervals are what arrived.
 
+use std::collections::BTreeMap;
+
 use linerate_result::{Parameters, Role, Sample, Unit};
 
 use super::found::{CALLED_TCP, Found, Line, MEAN, Measured, NOT_TAKEN, Ran, Seen};
 use super::interval::Interval;
 use super::told::Told;
-use super::{Import, Read, Wrong, date, iperf3, lines, shown, units};
+use super::{Import, Part, Read, Wrong, date, iperf3, lines, shown, units};
 
 pub(super) const IMPORT: Import = Import {
     name: "iperf3-text",
@@ -23,7 +25,7 @@ fn begins(line: &str) -> bool {
 }
 
 pub(super) fn looks(text: &str) -> bool {
-    text.lines().any(|line| is_own(stamped(line)))
+    text.lines().map(stamped).any(|line| is_own(line) && !line.starts_with("iperf3: warning: "))
 }
 
 /// Begins of lines that iperf3 alone writes; `stream` writes as it does.
@@ -37,6 +39,15 @@ const OWN: &[&str] = &[
     "Starting Test: protocol: ",
     "Test Complete. Summary Results:",
 ];
+
+/// Begins of what iperf3 says of a test that failed.
+pub(super) const FAILS: &[&str] = &["error - ", "interrupt - ", "parameter error - ", "the client ", "the server "];
+
+/// True of a log that has nothing of iperf3's but remarks, as they stand beside its documents.
+pub(super) fn only_remarks(part: &Part<'_>) -> bool {
+    let log = part.log.as_deref().unwrap_or(&part.text);
+    log.lines().map(stamped).all(|line| !is_own(line) || line.starts_with("iperf3: "))
+}
 
 /// True for a line that iperf3 alone writes.
 pub(super) fn is_own(line: &str) -> bool {
@@ -56,7 +67,7 @@ const SILENT: &[&str] = &["-----", "Test Complete.", "iperf Done.", "Finished om
 const OF_SERVER: &str = "Server output:";
 
 /// The line without what `--title` puts before it, and `--timestamps` where not each line has a stamp.
-fn stamped(line: &str) -> &str {
+pub(super) fn stamped(line: &str) -> &str {
     let line = line.trim();
     let begins = OWN.iter().chain(SILENT).chain(&[
         "Server listening on ",
@@ -133,6 +144,8 @@ struct Test {
     last: bool,
     end: Option<End>,
     cpu: Vec<(&'static str, f64)>,
+    /// The test before it, which has no summary.
+    cut: Option<Wrong>,
     /// Lines that tell them, and what they tell.
     failures: Vec<(usize, String)>,
     warnings: Vec<String>,
@@ -140,7 +153,7 @@ struct Test {
 
 fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
     let (mut open, mut told, mut aside): (Option<Test>, Told, bool) = (None, Told::default(), false);
-    let mut listens = false;
+    let (mut listens, mut cut): (bool, Option<Wrong>) = (false, None);
     // An end by a signal that is told before the test: standard error comes first where output goes to a file.
     let mut early: Option<Test> = None;
     for line in lines(text) {
@@ -158,7 +171,13 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
                  import the whole log of each run alone",
                 line.number
             );
-            return Err(Wrong { line: Some(test.line), why });
+            let wrong = Wrong { line: Some(test.line), why };
+            // The rows of two runs that are mixed are not in order.
+            if test.cut.is_some() {
+                return Err(wrong);
+            }
+            (cut, open) = (Some(wrong), None);
+            told.result();
         }
         // A server that is stopped within a test listens no more: another number says that the test before had ended.
         if let Some((_, number)) = heading.and_then(|heading| heading.split_once("(test #"))
@@ -193,10 +212,10 @@ fn read(text: &str, found: &mut Found) -> Result<(), Wrong> {
             }
             told.set("host", host);
             let failures = early.take().map_or_else(Vec::new, |early| early.failures);
-            open = Some(Test { line: line.number, serves: accepts, told: told.clone(), failures, ..Test::default() });
+            let (line, told, cut) = (line.number, told.clone(), cut.take());
+            open = Some(Test { line, serves: accepts, told, failures, cut, ..Test::default() });
         } else if let Some(why) = line.text.strip_prefix("iperf3: ") {
-            let fails = ["error - ", "interrupt - ", "parameter error - ", "the client ", "the server "];
-            if !fails.iter().any(|begin| why.starts_with(begin)) {
+            if !FAILS.iter().any(|begin| why.starts_with(begin)) {
                 open.iter_mut().for_each(|test| test.warn(why));
                 continue;
             }
@@ -428,6 +447,24 @@ impl Test {
         }
     }
 
+    /// True if its rows are of one run: those of each stream follow each other from nought to its summary, which has their amount.
+    fn is_in_order(&self) -> bool {
+        // Of each stream the end, the amount so far, and the least share by which a row of the summary differs.
+        let mut streams: BTreeMap<(&str, Option<bool>), [f64; 3]> = BTreeMap::new();
+        let follows = self.rows.iter().filter(|row| !row.omitted).all(|row| {
+            let [to, bytes, differs] = streams.entry((&row.name, row.sends)).or_insert([0.0, 0.0, f64::INFINITY]);
+            let of = &row.interval;
+            if row.last {
+                *differs = differs.min((of.bytes - *bytes).abs() / of.bytes.max(1.0));
+                return of.from == 0.0 && (of.to - *to).abs() < 0.1 + 0.05 * *to;
+            }
+            let follows = (of.from - *to).abs() < 0.02 && differs.is_infinite();
+            (*to, *bytes) = (of.to, *bytes + of.bytes);
+            follows
+        });
+        follows && streams.values().all(|[.., differs]| differs.is_infinite() || *differs <= 0.02)
+    }
+
     /// Rows of the intervals of a direction, of all streams together.
     fn intervals(&self, sends: Option<bool>, streams: usize) -> impl Iterator<Item = &Interval> {
         let of =
@@ -557,6 +594,12 @@ impl Test {
 fn close(open: &mut Option<Test>, told: &mut Told, found: &mut Found) -> Result<(), Wrong> {
     let Some(mut test) = open.take() else { return Ok(()) };
     told.result();
+    if let Some(cut) = test.cut.take() {
+        if !test.is_in_order() {
+            return Err(cut);
+        }
+        found.pass(cut);
+    }
     if test.rows.is_empty() && test.failures.is_empty() {
         let why = "a test without its rows; give the whole log".to_owned();
         found.pass(Wrong { line: Some(test.line), why });
@@ -574,7 +617,7 @@ fn close(open: &mut Option<Test>, told: &mut Told, found: &mut Found) -> Result<
         found.once(name, seen, test.line)?;
     }
     // Both ends may tell of one test.
-    let mut ran = if found.connected(&test.connection, " connected to ") { Ran::Within } else { Ran::After };
+    let (other, mut ran) = (found.connected(&test.connection, " connected to ", "", test.line), Ran::After);
     let ways = if test.rows.iter().any(|row| row.sends.is_some()) {
         // First what the client sends.
         vec![Some(!test.serves), Some(test.serves)]
@@ -589,7 +632,9 @@ fn close(open: &mut Option<Test>, told: &mut Told, found: &mut Found) -> Result<
         Err(wrong) => found.pass(wrong),
         Ok(all) => {
             for measured in all {
-                found.add(Measured { ran, ..measured })?;
+                let mut measured = Measured { ran, ..measured };
+                measured.other_end(other);
+                found.add(measured)?;
                 ran = if ran == Ran::After { Ran::Beside } else { ran };
             }
         }

@@ -21,9 +21,9 @@ pub(super) fn documents(text: &str) -> Result<Documents, Wrong> {
 ///
 /// # Errors
 /// No JSON behind a brace that begins a line, or what may be a part of a document before it.
-pub(super) fn between(
-    text: &str,
-    mut other: impl FnMut(Option<Line<'_>>),
+pub(super) fn between<'a>(
+    text: &'a str,
+    mut other: impl FnMut(Option<Line<'a>>),
 ) -> Result<(Documents, Option<Wrong>), Wrong> {
     let is_part = |line: &str| ["\":", "\" :", "\"\t:"].iter().any(|part| line.contains(part));
     let line_at = |offset: usize| 1 + text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count();
@@ -60,6 +60,21 @@ pub(super) fn between(
         }
         at = begin + stream.byte_offset();
     }
+}
+
+/// The other lines of a text that has documents, each with its number; `None` if it has none, or they cannot be read.
+pub(super) fn outside(text: &str) -> Option<String> {
+    opening(text)?;
+    let (mut rest, mut count) = (String::new(), 0);
+    let told = |line: Option<Line<'_>>| {
+        let Some(line) = line else { return };
+        rest.extend(std::iter::repeat_n('\n', line.number.saturating_sub(count + 1)));
+        rest.push_str(line.raw);
+        rest.push('\n');
+        count = line.number;
+    };
+    between(text, told).ok()?;
+    Some(rest)
 }
 
 /// Place of the first line that begins with a brace, or of a brace that the text begins with.

@@ -29,7 +29,9 @@ mod xdd;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read as _};
 
+use flate2::read::MultiGzDecoder;
 use linerate_result::{RunResult, Timestamp};
 use thiserror::Error;
 
@@ -110,7 +112,7 @@ pub enum ImportError {
         why: String,
     },
     #[error("{name}: no result of {format} in it; give its whole output, or name another --format")]
-    Nothing { name: String, format: &'static str },
+    Nothing { name: String, format: String },
 }
 
 fn names() -> String {
@@ -129,22 +131,41 @@ impl Import {
     }
 
     fn is_in(&self, parts: &[Part<'_>]) -> bool {
-        parts.iter().any(|part| (self.looks)(&part.text))
+        // A document may have what a server wrote as a text.
+        parts.iter().any(|part| match (&self.read, &part.log) {
+            (Read::Log(..), Some(log)) => (self.looks)(log),
+            _ => (self.looks)(&part.text),
+        })
     }
 }
 
-/// The text of a file, whatever its bytes are: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it.
-#[must_use]
-pub fn decoded(bytes: &[u8]) -> String {
+/// The text of a file, whatever its bytes are: UTF-8, or UTF-16 with a byte order mark, as PowerShell writes it, and either packed by
+/// gzip (RFC 1952).
+///
+/// # Errors
+/// What is packed is broken, or more than [`LARGEST`] when it is unpacked.
+pub fn decoded(bytes: &[u8]) -> io::Result<String> {
+    let mut unpacked = Vec::new();
+    let bytes = match bytes {
+        [0x1f, 0x8b, 8, ..] => {
+            let read = MultiGzDecoder::new(bytes).take(LARGEST + 1).read_to_end(&mut unpacked);
+            read.map_err(|why| io::Error::new(why.kind(), format!("packed by gzip, and broken: {why}")))?;
+            &unpacked
+        }
+        _ => bytes,
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "too large a file"));
+    }
     let units = |of: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
         String::from_utf16_lossy(&units)
     };
-    match bytes {
+    Ok(match bytes {
         [0xff, 0xfe, ..] => units(u16::from_le_bytes),
         [0xfe, 0xff, ..] => units(u16::from_be_bytes),
         _ => String::from_utf8_lossy(bytes).into_owned(),
-    }
+    })
 }
 
 /// Reads a text, in `format` or in the one that it looks like. `name` is the file's name; `at` the start of a run whose
@@ -163,16 +184,29 @@ pub fn read(
     // The byte order mark of Windows' programs.
     let whole = text.strip_prefix('\u{feff}').unwrap_or(text);
     let parts = dress::parts(whole);
+    let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
     let Some(row) = format.or_else(|| Import::of(&parts)) else {
-        return Err(match other::named(text) {
-            Some(what) => ImportError::Other { name, what },
-            None => ImportError::Unknown { name },
+        return Err(match (other::named(text), other::rows(&parts, None)) {
+            (Some(what), _) => ImportError::Other { name, what },
+            (None, Some(rows)) => wrong(rows),
+            (None, None) => ImportError::Unknown { name },
         });
     };
-    let wrong = |wrong: Wrong| ImportError::Line { name: name.clone(), line: wrong.line, why: wrong.why };
+    let stands_beside = |other: &Import| match (row.name, other.name) {
+        ("fio", "fio-terse") => true,
+        ("iperf3", "iperf3-text") => parts.iter().all(iperf3_text::only_remarks),
+        (one, other) => one == other,
+    };
     if let (None, Read::Log(..) | Read::Foreign(_)) = (format, &row.read)
-        && let Some(other) = IMPORTS.iter().rfind(|other| other.name != row.name && other.is_in(&parts))
+        && let Some(other) = IMPORTS.iter().rfind(|other| !stands_beside(other) && other.is_in(&parts))
     {
+        let has = |row| {
+            let runs = read(&name, text, Some(row), at, command).unwrap_or_default();
+            runs.iter().flat_map(|run| &run.tests).any(|test| test.value.is_some())
+        };
+        if !has(row) && !has(other) {
+            return Err(ImportError::Nothing { name, format: format!("{} or of {}", row.name, other.name) });
+        }
         let why = format!("results of {} and of {} in one file; import each from its own file", row.name, other.name);
         return Err(wrong(Wrong { line: None, why }));
     }
@@ -194,12 +228,19 @@ pub fn read(
     }
     found.start = found.start.or_else(|| date::first(whole)).or_else(|| parts.iter().find_map(|part| part.begun));
     found.dated = found.start.is_none() && date::vague(whole);
+    if !matches!(row.read, Read::Documents(_)) {
+        other::rows(&parts, Some(row.name)).into_iter().for_each(|rows| found.pass(rows));
+    }
     // What cannot be proven is passed over beside what can.
     if found.is_empty() && !found.passed.is_empty() {
         return Err(wrong(found.passed.remove(0)));
     }
     runs.extend(found.run(&name, text, at, command));
-    if runs.is_empty() { Err(ImportError::Nothing { name, format: row.name }) } else { Ok(runs) }
+    match other::named(text) {
+        _ if !runs.is_empty() => Ok(runs),
+        Some(what) => Err(ImportError::Other { name, what }),
+        None => Err(ImportError::Nothing { name, format: row.name.to_owned() }),
+    }
 }
 
 /// Name of the file that a run was read from; `None` for a run of linerate's own.
@@ -252,8 +293,13 @@ fn unbroken<'a>(text: &'a str, begins: fn(&str) -> bool, found: &mut Found) -> C
         faults.entry(test(row.number)).or_insert_with(|| row.wrong(&why));
     }
     let last = cut.map(|line| (test(line.number), line));
+    found.cut = last.map(|(_, line)| line.text.to_owned());
     if let Some((begin, line)) = last {
-        let of = if begin > 0 { format!(", and with it the test of line {begin}") } else { String::new() };
+        let of = if begin > 0 && begin < line.number {
+            format!(", and with it the test of line {begin}")
+        } else {
+            String::new()
+        };
         faults.insert(begin, line.wrong(&format!("the last line has no end, so that it may be cut{of}")));
     }
     if faults.is_empty() {

@@ -49,7 +49,7 @@ pub fn own(over: Over<'_>, command: &[String], path: &str) -> Result<RunResult, 
             }
         }
     }
-    let nothing = ImportError::Nothing { name: "the record of the test".to_owned(), format: "a test" };
+    let nothing = ImportError::Nothing { name: "the record of the test".to_owned(), format: "a test".to_owned() };
     let mut whole = whole.ok_or(nothing)?;
     whole.signal = over.signal;
     if let Some(first) = whole.tests.first_mut() {

@@ -135,7 +135,8 @@ fn total(line: &str) -> Option<&'static str> {
 }
 
 impl Run {
-    /// Takes a line of a mode's own: `515.1 ping_body [1401] count 33201 RTT: min 18210 av 30101 ns`.
+    /// Takes a line of a mode's own: `515.1 ping_body [1401] count 33201 RTT: min 18210 av 30101 ns`, before 2016 without `RTT:`
+    /// and the unit.
     fn own(&mut self, line: Line<'_>) {
         let name = line.text.split_whitespace().nth(1).and_then(|name| name.strip_suffix("_body"));
         if let Some(mode @ ("ping" | "pong" | "txseq" | "rxseq")) = name {
@@ -143,9 +144,12 @@ impl Run {
         }
         let read = || {
             let total = line.text.split_once("RTT over ").and_then(|(_, rest)| rest.split_once(" packets: min "));
-            let second = || line.text.split_once(" count ")?.1.split_once(" RTT: min ");
+            let second = || line.text.split_once(" count ")?.1.split_once(" min ");
             let (count, rest) = total.or_else(second)?;
-            let (least, mean) = rest.strip_suffix(" ns")?.split_once(" av ")?;
+            let (count, (least, mean)) = (
+                count.trim_end_matches(':').trim_end_matches(" RTT"),
+                rest.trim_end_matches(" ns").split_once(" av ")?,
+            );
             Some((total.is_some(), count.parse::<u64>().ok()?, units::number(least)?, units::number(mean)?))
         };
         if let Some((true, count, least, mean)) = read() {

@@ -107,7 +107,15 @@ impl Told {
     }
 
     pub(super) fn set(&mut self, name: &str, value: &str) {
-        let name = shown(&name.to_ascii_lowercase(), 40);
+        let (mut name, mut value) = (shown(&name.to_ascii_lowercase(), 40), value);
+        if name == "mtu" {
+            // A plain number, whatever a sentence puts behind it: others have one of their own (`Mtu : 4096[B]`).
+            let plain = value.trim_end_matches([':', ',', ';', '.', ')']);
+            match plain.parse::<u32>() {
+                Ok(_) => value = plain,
+                Err(_) => name.push_str("_as_written"),
+            }
+        }
         let known = self.settings.contains_key(&name);
         if (known || self.settings.len() < MOST) && !value.is_empty() {
             Rc::make_mut(&mut self.settings).insert(name, shown(value, 200));
@@ -228,7 +236,7 @@ fn prompt(words: &[&str]) -> usize {
 fn words<'a>(all: &[&'a str]) -> Vec<&'a str> {
     let is_digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_time = |word: &str| {
-        word.contains(':') && word.bytes().all(|byte| byte.is_ascii_digit() || b":.,Z".contains(&byte))
+        word.trim_end_matches(':').contains(':') && word.bytes().all(|byte| byte.is_ascii_digit() || b":.,Z".contains(&byte))
             || word
                 .get(..8)
                 .is_some_and(|date| date.bytes().take(4).all(|b| b.is_ascii_digit()) && date.matches('-').count() == 2)
@@ -287,6 +295,7 @@ mod tests {
             ("mtu=1500 x", "mtu=9000 x", ["mtu=1500", "mtu=9000"]),
             ("ip link set eth0 mtu 1500", "ip link set eth0 mtu 9000", ["mtu=1500", "mtu=9000"]),
             ("MTU: 1500", "", ["mtu=1500", ""]),
+            ("== MTU 1500: ==", "== MTU 9000: ==", ["mtu=1500", "mtu=9000"]),
             ("Block size = 64", "Block size = 1K", ["size=64", "size=1K"]),
             ("gro on", "gro off", ["text=gro on", "text=gro off"]),
             ("", "jumbo frames", ["text=", "text=jumbo frames"]),

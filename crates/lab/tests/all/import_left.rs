@@ -8,12 +8,12 @@ use linerate_lab::report::{self, FORMS};
 use linerate_lab::text;
 use linerate_result::{RunResult, Unit};
 
-fn left(run: &RunResult) -> Vec<&str> {
+pub(crate) fn left(run: &RunResult) -> Vec<&str> {
     not_taken(run).collect()
 }
 
 /// The only result that was not taken, which begins so.
-fn named(run: &RunResult, begins: &str) {
+pub(crate) fn named(run: &RunResult, begins: &str) {
     assert!(matches!(left(run)[..], [told] if told.starts_with(begins)), "{begins}: {:?}", left(run));
 }
 
@@ -85,7 +85,7 @@ fn a_run_of_pkt_gen_or_iperf_that_was_broken_off_is_named() {
     assert!(left(&one(&format!("{tcp}{rule}{heading}{rule}connect failed: Connection refused\n"))).is_empty());
 }
 
-fn iperf3(port: u16, value: &str, amount: &str) -> String {
+pub(crate) fn iperf3(port: u16, value: &str, amount: &str) -> String {
     format!(
         "Connecting to host 192.0.2.20, port 5201\n[  4] local 192.0.2.21 port {port} connected to 192.0.2.20 port 5201\n\
          [ ID] Interval           Transfer     Bandwidth       Retr  Cwnd\n\
@@ -260,7 +260,7 @@ fn a_bounceback_of_iperf_is_no_rate_of_tcp() {
 }
 
 /// Document of fio about jobs on several machines.
-fn of_clients() -> serde_json::Value {
+pub(crate) fn of_clients() -> serde_json::Value {
     let json = file("fio-two-jobs.json").text;
     let document: serde_json::Value = serde_json::from_str(&json[json.find('{').unwrap()..]).unwrap();
     let mut job = document["jobs"][0].clone();

@@ -18,7 +18,7 @@ fn a_log_of_a_program_that_is_not_read_is_named() {
         ),
         ("HPING 192.0.2.2 (eth0 192.0.2.2): S set, 40 headers + 0 data bytes\n", "a log of hping,"),
         ("{\"metadata\": {}, \"raw_values\": {}, \"results\": {}}\n", "a file of flent,"),
-        ("\u{1f}\u{fffd}\u{8}\0\0", "packed by gzip: unpack it"),
+        ("(\u{fffd}/\u{fffd}\0", "packed by zstd: unpack it"),
     ] {
         let why = refused(text);
         assert!(why.starts_with(&format!("x: {what}")) && why.contains("iperf3-text, fio"), "{why}");

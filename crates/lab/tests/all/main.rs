@@ -2,6 +2,7 @@
 
 mod export;
 mod import;
+mod import_beside;
 mod import_foreign;
 mod import_iperf3;
 mod import_kinds;
