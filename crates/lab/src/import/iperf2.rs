@@ -556,8 +556,8 @@ fn add(
         seconds: Some(stream.of_server.as_ref().map_or(last.to, |of_server| of_server.to)),
         ran: if stream.beside { Ran::Beside } else { Ran::After },
         told: told.lasting(Some(last.to)).sending(Some(last.rate).filter(|_| protocol == "udp")),
-        // A server's log does not tell the rate that its client sends at.
-        alone: protocol == "udp" && stream.server,
+        // A server's log does not tell the rate that its client sends at, or asks for.
+        alone: stream.server && (protocol == "udp" || stream.reverse),
         ..Measured::default()
     };
     if let Some((host, _)) = measured.ports.first().and_then(|peer| peer.rsplit_once(':')) {

@@ -204,7 +204,7 @@ pub fn read(
             let runs = read(&name, text, Some(row), at, command).unwrap_or_default();
             runs.iter().flat_map(|run| &run.tests).any(|test| test.value.is_some())
         };
-        if !has(row) && !has(other) {
+        if !has(row) && !has(other) && !parts.iter().any(|part| other::has_figures(&part.text)) {
             return Err(ImportError::Nothing { name, format: format!("{} or of {}", row.name, other.name) });
         }
         let why = format!("results of {} and of {} in one file; import each from its own file", row.name, other.name);
@@ -238,8 +238,8 @@ pub fn read(
     runs.extend(found.run(&name, text, at, command));
     match other::named(text) {
         _ if !runs.is_empty() => Ok(runs),
-        Some(what) => Err(ImportError::Other { name, what }),
-        None => Err(ImportError::Nothing { name, format: row.name.to_owned() }),
+        Some(what) if matches!(row.read, Read::Log(..)) => Err(ImportError::Other { name, what }),
+        _ => Err(ImportError::Nothing { name, format: row.name.to_owned() }),
     }
 }
 

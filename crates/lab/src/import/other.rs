@@ -42,6 +42,16 @@ pub(super) fn named(text: &str) -> Option<&'static str> {
     other.or_else(|| text.trim_start().starts_with('{').then_some("JSON of a program that is not known"))
 }
 
+/// True of a text with a document, or a line of more than three numbers or a rate, whosever it is.
+pub(super) fn has_figures(text: &str) -> bool {
+    let is_number = |word: &&str| units::number(word).is_some();
+    text.lines().any(|line| {
+        let words: Vec<&str> = line.split([' ', '\t', ',', ';']).filter(|word| !word.is_empty()).collect();
+        let rate = || words.windows(2).any(|pair| is_number(&pair[0]) && interval::is_rate(pair[1]));
+        line.contains("\":") || words.iter().filter(|word| is_number(word)).count() > 3 || rate()
+    })
+}
+
 /// Rows of figures that no reader takes: where the first of them stands, and how many are of which program. `format` is the one that
 /// is read, whose own rows its reader takes or names.
 pub(super) fn rows(parts: &[Part<'_>], format: Option<&str>) -> Option<Wrong> {

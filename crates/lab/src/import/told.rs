@@ -236,7 +236,8 @@ fn prompt(words: &[&str]) -> usize {
 fn words<'a>(all: &[&'a str]) -> Vec<&'a str> {
     let is_digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_time = |word: &str| {
-        word.trim_end_matches(':').contains(':') && word.bytes().all(|byte| byte.is_ascii_digit() || b":.,Z".contains(&byte))
+        word.trim_end_matches(':').contains(':')
+            && word.bytes().all(|byte| byte.is_ascii_digit() || b":.,Z".contains(&byte))
             || word
                 .get(..8)
                 .is_some_and(|date| date.bytes().take(4).all(|b| b.is_ascii_digit()) && date.matches('-').count() == 2)

@@ -85,6 +85,8 @@ fn a_log_without_a_result_is_refused_by_what_is_in_it() {
         $ iperf -c 192.0.2.9\nconnect failed: Connection refused\nClient connecting to 192.0.2.9, TCP port 5001\n";
     let why = refused(failed);
     assert!(why.starts_with("x: no result of iperf3-text or of iperf in it"), "{why}");
+    let why = refused(&format!("{failed}{}", file("iperf2-tcp.txt").text));
+    assert!(why.contains("results of iperf3-text and of iperf in one file"), "{why}");
     let sent = "MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.2 () port 0 AF_INET\n\
         Local Send Throughput,Protocol,Local Send Size\n974.18,UDP,1400\n";
     assert!(refused(sent).starts_with("x:3: a list without THROUGHPUT; ask for"), "{}", refused(sent));
@@ -271,6 +273,14 @@ fn a_sum_over_other_tests_time_is_named_and_the_tests_are_taken() {
     assert_eq!(found.iter().map(|rate| (rate * 10.0).round()).collect::<Vec<_>>(), [499.0, 504.0, 505.0, 506.0]);
     assert!(run.reasons.is_empty(), "{:?}", run.reasons);
     named(&run, "line 5 was not taken: a [SUM] that is not that of the streams before it");
+    // What a client has asked the server to send is not told.
+    let asked = |id, port, rate| stream(id, port, " (reverse)") + &row(id, rate);
+    let run = one(&format!(
+        "Server listening on TCP port 5001\n{}{}",
+        asked("  9", 45_300, "50.4"),
+        asked(" 10", 45_301, "49.9")
+    ));
+    assert_eq!(figures(&run).iter().map(|(.., repeats)| *repeats).collect::<Vec<_>>(), [1, 1]);
 }
 
 #[test]
