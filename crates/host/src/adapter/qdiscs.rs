@@ -28,6 +28,7 @@ pub(crate) const ACTIONS: &[(&str, u16)] =
 const TCA_ACT_KIND: u16 = 1;
 const TCA_ACT_OPTIONS: u16 = 2;
 const TCA_GACT_PARMS: u16 = 2;
+const TCA_POLICE_TBF: u16 = 1;
 /// TC_ACT_SHOT
 const SHOT: u32 = 2;
 
@@ -103,6 +104,8 @@ pub struct Filter {
     pub kind: String,
     /// Kinds of its actions (`police`), of those that drop `drop`.
     pub actions: Vec<String>,
+    /// Rate of a policer, bytes per second, and bytes that it lets pass at once.
+    pub police: Option<[u64; 2]>,
 }
 
 impl Filter {
@@ -120,8 +123,15 @@ impl Filter {
             let shot = attribute(options, TCA_GACT_PARMS).is_some_and(|parameters| word(parameters, 8) == SHOT);
             Some(if name == "gact" && shot { "drop".to_owned() } else { name })
         };
+        // `struct tc_police`: the fourth word is the burst, a time at the rate in ticks of 64 ns, and the eighth the rate.
+        let police = attributes(actions).find_map(|(_, one)| {
+            let options = attribute(one, TCA_ACT_OPTIONS).filter(|_| action(one).as_deref() == Some("police"))?;
+            let parameters = attribute(options, TCA_POLICE_TBF).filter(|parameters| parameters.len() >= 32)?;
+            let (rate, ticks) = (word(parameters, 28), word(parameters, 12));
+            Some([rate.into(), saturating_u64(u128::from(rate) * u128::from(ticks) * 64 / 1_000_000_000)])
+        });
         let actions: Vec<_> = attributes(actions).filter_map(|(_, one)| action(one)).collect();
-        (!actions.is_empty()).then_some(Self { kind, actions })
+        (!actions.is_empty()).then_some(Self { kind, actions, police })
     }
 }
 
@@ -211,7 +221,7 @@ mod tests {
         let bodies = read(text).unwrap();
         let all: Vec<_> = bodies.iter().filter_map(|body| Filter::parse(body)).collect();
         let actions = ["police", "drop", "gact"].map(str::to_owned).to_vec();
-        assert_eq!(all, [Filter { kind: "matchall".into(), actions }]);
+        assert_eq!(all, [Filter { kind: "matchall".into(), actions, police: None }]);
         for end in 0..bodies[1].len() {
             assert!(Filter::parse(&bodies[1][..end]).is_none_or(|one| one.kind == "matchall"));
         }

@@ -40,9 +40,13 @@ struct Told {
 
 pub(super) fn read(host: &mut Printed, lines: &[String]) {
     let (mut all, mut at) = (BTreeMap::<String, Told>::new(), None);
+    // Another host, behind its own prompt, may have an interface of that name.
+    let mut prompts = BTreeMap::<&str, &str>::new();
     for line in lines {
         if let Some(named) = commanded(line) {
-            at = Some(named);
+            let prompt = command(line).and_then(|typed| line.trim_end().strip_suffix(typed)).unwrap_or_default();
+            let tells = prompt.contains(|c: char| c.is_ascii_alphanumeric());
+            at = Some(named).filter(|(_, name)| !tells || *prompts.entry(name).or_insert(prompt) == prompt);
         } else if command(line).is_some() || line.trim().is_empty() {
             at = None;
         } else if let Some((object, name)) = at {

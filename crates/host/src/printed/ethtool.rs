@@ -54,14 +54,21 @@ const HEADINGS: [(&str, Kind); 10] = [
 ];
 
 /// Interface in a line with the command: `# ethtool -S eth0`, `$ ethtool -i eth0 | head`.
-fn commanded(line: &str) -> Option<&str> {
+pub(super) fn commanded(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "ethtool" || word.ends_with("/ethtool"))?;
-    words[at + 1..].iter().find(|word| !word.starts_with('-')).copied()
+    words[at + 1..].iter().find(|word| !word.starts_with('-')).map(|word| word.trim_end_matches(';'))
+}
+
+/// True if a line is typed, rather than a text that names the command.
+pub(super) fn is_typed(line: &str) -> bool {
+    command(line).is_some() || line.starts_with("ethtool ") || line.starts_with("sudo ethtool ")
 }
 
 /// Options, and what is printed behind a command with one; a text of which grep(1) has left a part has no heading.
-const OPTIONS: [(&str, Kind); 12] = [
+const OPTIONS: [(&str, Kind); 14] = [
+    ("-g", Kind::Rings),
+    ("-l", Kind::Channels),
     ("-k", Kind::Features),
     ("--show-features", Kind::Features),
     ("--show-offload", Kind::Features),
@@ -78,7 +85,8 @@ const OPTIONS: [(&str, Kind); 12] = [
 
 /// Kind of what a command prints, if the text behind it has lost its heading.
 fn asked(line: &str) -> Option<Kind> {
-    let mut words = line.split('|').next()?.split_whitespace().skip_while(|word| !word.ends_with("ethtool")).skip(1);
+    let line = &line[line.find("ethtool")?..];
+    let mut words = line.split(['|', ';']).next()?.split_whitespace().skip(1);
     match words.find(|word| word.starts_with('-')) {
         Some(option) => OPTIONS.iter().find(|(one, _)| *one == option).map(|(_, kind)| *kind),
         None => Some(Kind::Settings),
@@ -100,16 +108,27 @@ fn heading(line: &str) -> Option<(Kind, Option<&str>)> {
 
 pub(super) fn read(host: &mut Printed, links: &mut Links, lines: &[String], file: Option<&str>) {
     let mut named = file.map(str::to_owned);
-    let mut at = 0;
+    // Settings are asked for, too; and what stands before the command.
+    let (mut at, mut settled, mut prompt) = (0, false, "");
     while let Some(line) = lines.get(at) {
         let line = line.trim_end();
         if let Some(name) = commanded(line) {
             named = Some(name.to_owned());
         }
         let next = lines.get(at + 1).map_or("", |next| next.trim_end());
-        let is_typed = || command(line).is_some() || line.starts_with("ethtool ") || line.starts_with("sudo ethtool ");
-        let bare = asked(line).filter(|_| commanded(line).is_some() && next.contains(':') && heading(next).is_none());
-        let bare = bare.filter(|_| is_typed());
+        // Of several commands in a line the first may have nothing to say.
+        let pieces = || line.match_indices("ethtool ").map(|(at, _)| &line[at..]);
+        let typed = commanded(line).is_some() && is_typed(line);
+        if typed {
+            settled = pieces().any(|piece| asked(piece) == Some(Kind::Settings));
+            prompt = command(line).and_then(|typed| line.strip_suffix(typed)).unwrap_or(line);
+            if pieces().any(|piece| asked(piece) == Some(Kind::Statistics)) && line.contains("do ") {
+                // A loop, whose readings follow each other up to the next command.
+                let end = at + 1 + lines[at + 1..].iter().take_while(|line| command(line).is_none()).count();
+                named.iter().for_each(|name| statistics(host, name, prompt, &lines[at + 1..end]));
+            }
+        }
+        let bare = asked(line).filter(|_| typed && next.contains(':') && heading(next).is_none());
         let Some((kind, name)) = heading(line).or(bare.map(|kind| (kind, None))) else {
             at += 1;
             continue;
@@ -126,7 +145,17 @@ pub(super) fn read(host: &mut Printed, links: &mut Links, lines: &[String], file
         let end = at + 1 + rest.take_while(|line| !is_end(line)).count();
         let interface = name.map(str::to_owned).or_else(|| named.clone());
         if let Some(interface) = interface {
-            block(host, links, kind, &interface, &lines[from..end]);
+            let body = &lines[from..end];
+            match kind {
+                Kind::Statistics => statistics(host, &interface, prompt, body),
+                kind => block(host, links, kind, &interface, body),
+            }
+            let is_link = |line: &String| {
+                ["Speed: ", "Duplex: ", "Link detected: "].iter().any(|word| line.trim().starts_with(word))
+            };
+            if settled && kind != Kind::Settings && body.iter().any(is_link) {
+                block(host, links, Kind::Settings, &interface, body);
+            }
         }
         at = end;
     }
@@ -218,7 +247,7 @@ fn block(host: &mut Printed, links: &mut Links, kind: Kind, interface: &str, lin
             Question::Eee
         }
         Kind::Module => return module(host, interface, lines),
-        Kind::Statistics => return statistics(host, interface, lines),
+        Kind::Statistics => return,
     };
     host.add_once(question, interface, message.into_body());
 }
@@ -271,7 +300,10 @@ fn features(message: &mut Message, lines: &[String]) {
 
 /// The greatest first, then those in use.
 fn amounts(message: &mut Message, lines: &[String], kind: Kind) {
-    let Some(split) = lines.iter().position(|line| line.starts_with("Current hardware settings")) else { return };
+    let at = |words: &str| lines.iter().position(|line| line.starts_with(words));
+    // What tail(1) leaves are those in use.
+    let cut = || if at("Pre-set").is_none() { Some(0) } else { None };
+    let Some(split) = at("Current hardware settings").or_else(cut) else { return };
     for (name, most, now) in AMOUNTS {
         // Rings have the transmit ring at the fourth place.
         let shift = if kind == Kind::Rings && name == "TX:" { 2 } else { 0 };
@@ -400,22 +432,44 @@ fn module(host: &mut Printed, interface: &str, lines: &[String]) {
     }
 }
 
-/// Names and values of the driver's own counters, in the forms of the two ioctls.
-fn statistics(host: &mut Printed, interface: &str, lines: &[String]) {
-    let rows: Vec<(&str, u64)> = lines
-        .iter()
-        .filter_map(|line| line.trim().rsplit_once(':'))
-        .filter_map(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)))
-        .collect();
-    let count = u32::try_from(rows.len()).unwrap_or(0);
-    let (mut names, mut values) =
-        ([0, 1, count].map(u32::to_ne_bytes).concat(), [0, count].map(u32::to_ne_bytes).concat());
-    for (name, value) in rows {
-        let mut field = name.as_bytes().to_vec();
-        field.resize(32, 0);
-        names.extend(field);
-        values.extend(value.to_ne_bytes());
+/// Names of a driver's own counters, each with what the first text tells of it and the last one behind the same prompt.
+#[derive(Default)]
+pub(super) struct Readings {
+    prompt: String,
+    all: Vec<(String, [u64; 2])>,
+}
+
+impl Readings {
+    /// Names or values in the forms of the two ioctls.
+    pub(super) fn answer(&self, question: Question, is_later: bool) -> Vec<u8> {
+        let count = u32::try_from(self.all.len()).unwrap_or(0);
+        if question == Question::Values {
+            let values = self.all.iter().flat_map(|(_, values)| values[usize::from(is_later)].to_ne_bytes());
+            return [0, count].map(u32::to_ne_bytes).concat().into_iter().chain(values).collect();
+        }
+        let mut names = [0, 1, count].map(u32::to_ne_bytes).concat();
+        for (name, _) in &self.all {
+            let mut field = name.as_bytes().to_vec();
+            field.resize(32, 0);
+            names.extend(field);
+        }
+        names
     }
-    host.add_once(Question::Names, interface, names);
-    host.add_once(Question::Values, interface, values);
+}
+
+fn statistics(host: &mut Printed, interface: &str, prompt: &str, lines: &[String]) {
+    let all = host.readings.entry(interface.to_owned()).or_default();
+    if all.all.is_empty() {
+        prompt.clone_into(&mut all.prompt);
+    } else if all.prompt != prompt || prompt.is_empty() {
+        // Of another host an interface may have the same name.
+        return;
+    }
+    for (name, value) in lines.iter().filter_map(|line| line.trim().rsplit_once(':')) {
+        let (name, Ok(value)) = (name.trim(), value.trim().parse::<u64>()) else { continue };
+        match all.all.iter_mut().find(|(one, _)| one == name) {
+            Some((_, values)) => values[1] = values[1].max(value),
+            None => all.all.push((name.to_owned(), [value; 2])),
+        }
+    }
 }

@@ -40,7 +40,7 @@ fn begins(line: &str) -> Option<&'static str> {
 
 /// True for a line of a FreeBSD host's texts.
 pub(super) fn is_of(line: &str) -> bool {
-    begins(line).is_some() || is_of_mbufs(line)
+    begins(line).is_some() || is_of_mbufs(line) || line.starts_with("Name ") && line.contains(" Mtu ")
 }
 
 /// True for a line of `netstat -m`: numbers, of buffers.

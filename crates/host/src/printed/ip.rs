@@ -1,5 +1,6 @@
 //! Texts of ip(8) and tc(8): links with their addresses, routes, neighbours, queueing disciplines.
 
+use super::ethtool::{commanded, is_typed};
 use super::older::FIRST;
 use super::proc::LOG;
 use super::{Printed, command};
@@ -7,6 +8,7 @@ use crate::adapter::Details;
 use crate::adapter::Question;
 use crate::adapter::link::{COUNTERS, FLAGS, STATES};
 use crate::adapter::qdiscs::ACTIONS;
+use crate::facts::is_name;
 use crate::netlink::message::Message;
 use linerate_text::{cut, unhex};
 use std::collections::BTreeMap;
@@ -37,13 +39,17 @@ const NUMBERS: [(&str, u16); 13] = [
     ("carrier_down_count", 48),
 ];
 /// Kinds by the driver that `ethtool -i` tells, which `ip` without -d does not.
-const DRIVERS: [(&str, &str); 6] = [
+const DRIVERS: [(&str, &str); 10] = [
     ("bridge", "bridge"),
     ("bonding", "bond"),
     ("veth", "veth"),
     ("tun", "tun"),
     ("vxlan", "vxlan"),
     ("802.1Q VLAN Support", "vlan"),
+    ("openvswitch", "openvswitch"),
+    ("macvlan", "macvlan"),
+    ("dummy", "dummy"),
+    ("team", "team"),
 ];
 /// Beginnings of names that programs give bridges.
 const BRIDGES: [&str; 9] = ["docker0", "virbr", "vmbr", "lxcbr", "lxdbr", "incusbr", "cni0", "cbr0", "br"];
@@ -107,6 +113,16 @@ fn mac(text: &str) -> Option<Vec<u8>> {
     unhex(&text.replace(':', "")).filter(|bytes| !bytes.is_empty())
 }
 
+/// Texts that begin with the name of an interface.
+const HEADED: [&str; 4] = ["Settings for ", "Features for ", "Pause parameters for ", "Ring parameters for "];
+
+/// Interface of a command of dcb(8) or tc(8) that is typed.
+fn told(line: &str) -> Option<&str> {
+    let typed = command(line)?.trim_start_matches("sudo ");
+    let (_, rest) = typed.strip_prefix("dcb ").or_else(|| typed.strip_prefix("tc "))?.split_once(" dev ")?;
+    rest.split([' ', '|', ';']).next()
+}
+
 /// Number, name, lower link and flags of a link's first line: `7: eth0.5@eth0: <UP> mtu 1500 …`.
 fn head(line: &str) -> Option<(u32, String, Option<String>, Vec<String>)> {
     let (index, rest) = line.split_once(": ")?;
@@ -168,6 +184,47 @@ impl Links {
         }
     }
 
+    /// Links that the texts of other programs name alone: ethtool(8) that was answered, routes, neighbours.
+    pub(super) fn imply(&mut self, lines: &[String]) {
+        for (at, line) in lines.iter().enumerate() {
+            let next = lines.get(at + 1).map_or("", |next| next.trim());
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            let answered = !next.is_empty() && command(next).is_none() && !next.contains("No such device");
+            let first = words.first().map_or("", String::as_str);
+            let routed = matches!(first, "default" | "nexthop") || network(first).is_some();
+            let name = match commanded(line).or_else(|| told(line)).filter(|_| is_typed(line) && answered) {
+                Some(name) => Some(name),
+                None if routed => behind(&words, "dev"),
+                None => HEADED.iter().find_map(|head| line.strip_prefix(head)?.strip_suffix(':')),
+            };
+            name.into_iter().for_each(|name| _ = self.implied(name));
+        }
+    }
+
+    /// A link that is known by its name alone.
+    fn implied(&mut self, name: &str) -> Option<&mut Link> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if !is_name(name) || !name.chars().all(plain) {
+            return None;
+        }
+        let index = self.index(name).unwrap_or_else(|| self.free());
+        let lower = name.rsplit_once('.').map(|(lower, _)| lower).filter(|lower| self.index(lower).is_some());
+        let lower = lower.map(str::to_owned);
+        let (_, link) = self.all.entry(index).or_insert_with(|| {
+            let none = ["ppp", "tun", "wg", "tailscale"].iter().any(|start| name.starts_with(start));
+            let layer = if name == "lo" {
+                "link/loopback"
+            } else if none {
+                "link/none"
+            } else {
+                "link/ether"
+            };
+            let flags = ["UP", "LOWER_UP"].map(str::to_owned).to_vec();
+            (name.to_owned(), Link { flags, words: vec![layer.to_owned()], lower, ..Link::default() })
+        });
+        Some(link)
+    }
+
     /// Number of a link.
     fn index(&self, name: &str) -> Option<u32> {
         self.all.iter().find(|(_, (known, _))| known == name).map(|(index, _)| *index)
@@ -202,6 +259,8 @@ impl Links {
             Some(lower) if lower.starts_with("if") && self.index(lower).is_none() => Some("veth"),
             Some(lower) if name.starts_with(&format!("{lower}.")) => Some("vlan"),
             _ if has("MASTER") => Some("bond"),
+            _ if name.starts_with("ifb") => Some("ifb"),
+            _ if ["vxlan", "flannel."].iter().any(|start| name.starts_with(start)) => Some("vxlan"),
             _ if is_master && BRIDGES.iter().any(|start| name.starts_with(start)) => Some("bridge"),
             _ if BRIDGES[..8].iter().any(|start| name.starts_with(start)) => Some("bridge"),
             _ if name.strip_prefix("br-").is_some_and(|_| made(name)) => Some("bridge"),
@@ -210,19 +269,32 @@ impl Links {
         told.or_else(guessed).map(str::to_owned)
     }
 
-    /// Content of files of sysfs about links, which no other text may tell.
+    /// A bond and its members, by its file.
+    fn bond(&mut self, name: &str, text: &str) {
+        let Some(bond) = self.implied(name) else { return };
+        bond.kind.get_or_insert_with(|| "bond".to_owned());
+        for member in text.lines().filter_map(|line| line.trim().strip_prefix("Slave Interface: ")) {
+            let Some(link) = self.implied(member.trim()) else { continue };
+            if behind(&link.words, "master").is_none() {
+                link.words.extend(["master".to_owned(), name.to_owned()]);
+                link.flags.push("SLAVE".to_owned());
+            }
+        }
+    }
+
+    /// Content of files of sysfs and of bonds about links, which no other text may tell.
     pub(super) fn of_files(&mut self, host: &Printed) {
+        for (path, text) in &host.files {
+            if let Some(name) = path.strip_prefix("proc/net/bonding/") {
+                self.bond(name, &String::from_utf8_lossy(text));
+            }
+        }
         for (path, value) in &host.files {
             let Some((name, file)) = path.strip_prefix("sys/class/net/").and_then(|rest| rest.split_once('/')) else {
                 continue;
             };
             let value = String::from_utf8_lossy(value).trim().to_owned();
-            let index = self.index(name).unwrap_or_else(|| self.free());
-            let (_, link) = self.all.entry(index).or_insert_with(|| {
-                let flags = ["UP", "LOWER_UP"].map(str::to_owned).to_vec();
-                let words = ["link/ether"].map(str::to_owned).to_vec();
-                (name.to_owned(), Link { flags, words, ..Link::default() })
-            });
+            let Some(link) = self.implied(name) else { continue };
             let counter = file.strip_prefix("statistics/").and_then(|file| COUNTERS.iter().find(|one| **one == file));
             match (file, counter) {
                 (_, Some(counter)) => {
@@ -324,6 +396,13 @@ impl Links {
             flags |= 0x40;
         }
         let layer = words.iter().find_map(|word| word.strip_prefix("link/")).unwrap_or_default();
+        // Of a part of the text the flags tell it.
+        let layer = match layer {
+            "" if has("LOOPBACK") => "loopback",
+            "" if has("BROADCAST") => "ether",
+            "" if has("POINTOPOINT") => "none",
+            layer => layer,
+        };
         let hardware = HARDWARE.iter().find(|(name, _)| *name == layer).map_or(0xffff, |(_, number)| *number);
         let header =
             [&[0, 0][..], &hardware.to_ne_bytes(), &index.to_ne_bytes(), &flags.to_ne_bytes(), &0_u32.to_ne_bytes()]
@@ -417,7 +496,10 @@ fn address(words: &[String]) -> Option<(IpAddr, u8, Option<IpAddr>, u32)> {
     let (address, bits) = network(words.get(1)?)?;
     let peer = behind(words, "peer").and_then(network);
     let states = [("dadfailed", 0x08), ("deprecated", 0x20), ("tentative", 0x40)];
-    let states = states.iter().filter(|(name, _)| words.iter().any(|word| word == name)).map(|(_, bit)| bit).sum();
+    let has = |name: &str| words.iter().any(|word| word == name);
+    let states: u32 = states.iter().filter(|(name, _)| has(name)).map(|(_, bit)| bit).sum();
+    // IFA_F_PERMANENT: what ip(8) calls by no word is set by hand.
+    let states = if has("dynamic") { states } else { states | 0x80 };
     Some((address, peer.map_or(bits, |peer| peer.1), peer.map(|peer| peer.0), states))
 }
 
@@ -451,17 +533,26 @@ const ARP: &str = "IP address       HW type     Flags       HW address          
 
 /// Routes, neighbours and queueing disciplines.
 pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
-    let (mut at, mut device) = (0, None::<String>);
+    let (mut at, mut device, mut lists) = (0, None::<String>, false);
     while let Some(line) = lines.get(at) {
         at += 1;
         let mut words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         if let Some(line) = command(line) {
             let of: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             device = behind(&of, "dev").map(str::to_owned);
+            let kind = |word: &String| {
+                word.len() > 1 && ["neighbour", "neighbor", "route"].iter().any(|kind| kind.starts_with(word.as_str()))
+            };
+            lists = of.iter().any(|word| word == "ip") && of.iter().any(kind);
+            continue;
         }
-        // Of `tc qdisc show dev eth0` the device stands in the command alone.
-        if words.first().is_some_and(|word| word == "qdisc") && behind(&words, "dev").is_none() {
-            words.extend(device.iter().flat_map(|device| ["dev".to_owned(), device.clone()]));
+        // Of `tc qdisc show dev eth0`, `ip neigh show dev eth0` the device stands in the command alone.
+        let first = words.first().map_or("", String::as_str);
+        let listed = first == "qdisc" || lists && (first == "default" || network(first).is_some());
+        if listed && behind(&words, "dev").is_none() {
+            let at = if first == "qdisc" { words.len() } else { 1 };
+            let own = device.iter().flat_map(|device| ["dev".to_owned(), device.clone()]);
+            words.splice(at..at, own);
         }
         if line.starts_with(char::is_whitespace) || words.len() < 2 {
             continue;
@@ -471,7 +562,8 @@ pub(super) fn lists(host: &mut Printed, links: &Links, lines: &[String]) {
         } else if words[0] == "qdisc" {
             // ` Sent 812 bytes 5 pkt (dropped 4, overlimits 0 requeues 0)`
             let next: Vec<&str> = lines.get(at).map_or_else(Vec::new, |line| line.split_whitespace().collect());
-            let of = |at: usize| next.get(at).and_then(|word| word.trim_end_matches(',').parse().ok()).unwrap_or(0);
+            let of =
+                |at: usize| next.get(at).and_then(|word| word.trim_end_matches(',').parse::<u64>().ok()).unwrap_or(0);
             let counts = if next.first() == Some(&"Sent") { [of(3), of(6)] } else { [0; 2] };
             qdisc(links, &words, counts).into_iter().for_each(|one| host.add(Question::Qdiscs, "", one));
         } else if let Some(state) = STATES_OF.iter().find(|(name, _)| words.last().is_some_and(|word| word == name)) {
@@ -636,7 +728,7 @@ fn metrics(message: &mut Message, words: &[String]) {
 }
 
 /// `qdisc pfifo 8001: dev eth0 root refcnt 2 limit 2p`.
-fn qdisc(links: &Links, words: &[String], [sent, dropped]: [u32; 2]) -> Option<Vec<u8>> {
+fn qdisc(links: &Links, words: &[String], [sent, dropped]: [u64; 2]) -> Option<Vec<u8>> {
     let index = links.index(behind(words, "dev")?)?;
     let hex = |text: &str| u32::from_str_radix(text, 16).ok();
     let parent = match behind(words, "parent").and_then(|parent| parent.split_once(':')) {
@@ -660,8 +752,8 @@ fn qdisc(links: &Links, words: &[String], [sent, dropped]: [u32; 2]) -> Option<V
         _ => {}
     }
     message.nest(7 | NESTED, |stats| {
-        stats.attribute(1, &[&0_u64.to_ne_bytes()[..], &sent.to_ne_bytes()].concat());
-        stats.attribute(3, &[0, 0, dropped, 0, 0].map(u32::to_ne_bytes).concat());
+        stats.attribute(8, &sent.to_ne_bytes());
+        stats.attribute(3, &[0, 0, cut(dropped, u32::MAX), 0, 0].map(u32::to_ne_bytes).concat());
     });
     Some(message.into_body())
 }
@@ -676,6 +768,17 @@ fn bucket(options: &mut Message, words: &[String]) {
     parameters[28..32].copy_from_slice(&cut(ticks, u32::MAX).to_ne_bytes());
     options.attribute(1, &parameters);
     options.attribute(4, &rate.to_ne_bytes());
+}
+
+/// `struct tc_police` of `police 0x1 rate 2Gbit burst 1500b`.
+fn policer(words: &[String]) -> Option<Vec<u8>> {
+    let rate = behind(words, "rate").and_then(|rate| scaled(rate, 1000))? / 8;
+    let burst = behind(words, "burst").and_then(|text| scaled(text.split('/').next()?, 1024))?;
+    let ticks = (u128::from(burst) * 1_000_000_000).div_ceil(64 * u128::from(rate.max(1)));
+    let mut parameters = vec![0; 56];
+    parameters[12..16].copy_from_slice(&cut(ticks, u32::MAX).to_ne_bytes());
+    parameters[28..32].copy_from_slice(&cut(rate, u32::MAX).to_ne_bytes());
+    Some(parameters)
 }
 
 /// A number with its unit, of which each is so many of the one before: `5Gbit`, `128Kb`.
@@ -699,8 +802,18 @@ pub(super) fn filters(host: &mut Printed, lines: &[String]) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         if let Some(line) = command(line) {
             let of: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            device = behind(&of, "dev").filter(|_| of.iter().any(|word| word == "filter")).map(str::to_owned);
+            let lists = |word: &String| word == "filter" || word == "class";
+            device = behind(&of, "dev").filter(|_| of.iter().any(lists)).map(str::to_owned);
             continue;
+        }
+        // `class htb 1:1 root rate 200Mbit ceil 200Mbit …`
+        let ceiling =
+            behind(&words, "ceil").and_then(|rate| scaled(rate, 1000)).filter(|_| line.starts_with("class htb "));
+        if let (Some(device), Some(bits)) = (&device, ceiling) {
+            let mut message = Message::about(0, 0, &[0_u32; 5].map(u32::to_ne_bytes).concat());
+            message.text(1, "htb");
+            message.nest(2 | NESTED, |options| options.attribute(7, &(bits / 8).to_ne_bytes()));
+            host.add(Question::Classes, device, message.into_body());
         }
         if line.starts_with("filter ") {
             let known = |word: &&String| ["u32", "matchall", "flower", "basic", "bpf", "fw"].contains(&word.as_str());
@@ -717,6 +830,9 @@ pub(super) fn filters(host: &mut Printed, lines: &[String]) {
                 options.nest(at | NESTED, |all| {
                     all.nest(1 | NESTED, |one| {
                         one.text(1, if polices { "police" } else { "gact" });
+                        if let Some(police) = policer(&words) {
+                            one.nest(2 | NESTED, |of| of.attribute(1, &police));
+                        }
                         if drops {
                             let shot = [0_u32, 0, 2].map(u32::to_ne_bytes).concat();
                             one.nest(2 | NESTED, |of| of.attribute(2, &shot));

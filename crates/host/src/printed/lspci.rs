@@ -1,6 +1,6 @@
 //! `lspci -vv`: the links of PCI functions, and what their registers say of requests and sleep.
 
-use super::Printed;
+use super::{Printed, command};
 
 /// Address of a function at the beginning of a line (`05:00.0`, `0000:05:00.0`), with its domain.
 fn address(line: &str) -> Option<String> {
@@ -35,9 +35,14 @@ struct Function {
 pub(super) fn read(host: &mut Printed, lines: &[String]) {
     let (mut at, mut function) = (String::new(), Function::default());
     for line in lines {
-        if let Some(address) = address(line) {
+        // Of a part of the text the command alone tells which function it is of.
+        let typed = command(line).map(|line| line.split_once("lspci ").and_then(|(_, rest)| rest.split_once("-s ")));
+        let typed = typed.map(|rest| rest.and_then(|(_, rest)| address(rest)).unwrap_or_default());
+        if let Some(address) = address(line).or(typed) {
             function.tell(host, &at);
-            (at, function) = (format!("sys/devices/pci/{address}"), Function::default());
+            let place =
+                |address: String| if address.is_empty() { address } else { format!("sys/devices/pci/{address}") };
+            (at, function) = (place(address), Function::default());
             continue;
         }
         let text = line.trim_start();

@@ -18,7 +18,7 @@ mod proc;
 use crate::absent::{Absent, Part};
 use crate::adapter::{Question, Recorded, Source, Subject};
 use crate::netlink::message::word;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ const PROGRAMS: [&str; 16] = [
     "route_",
 ];
 /// Words with which a command begins where the prompt is no more than `#`, as comments do, too.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 53] = [
     "ip",
     "tc",
     "dcb",
@@ -85,6 +85,23 @@ const COMMANDS: [&str; 36] = [
     "conntrack",
     "ping",
     "tracepath",
+    "arping",
+    "awk",
+    "curl",
+    "docker",
+    "egrep",
+    "fping",
+    "ip6tables",
+    "iperf3",
+    "lldptool",
+    "lnstat",
+    "mpstat",
+    "nproc",
+    "pfctl",
+    "rdisc6",
+    "sar",
+    "sleep",
+    "tcpdump",
 ];
 
 /// A host by its texts, as a source.
@@ -99,6 +116,10 @@ pub struct Printed {
     copies: Option<Recorded>,
     /// Commands, or files, of whose text nothing was read.
     untaken: Vec<String>,
+    /// Counters of drivers, by the interface.
+    readings: BTreeMap<String, ethtool::Readings>,
+    /// Interfaces whose counters were asked for: what is asked later is what a later text tells.
+    asked: BTreeSet<String>,
 }
 
 /// A text, and the interface that its file's name tells.
@@ -149,10 +170,12 @@ impl Printed {
         let all: Vec<(Vec<String>, &str)> = texts.iter().map(|one| (lines(&one.text), one.file.as_str())).collect();
         let mut links = ip::Links::default();
         all.iter().for_each(|(lines, _)| links.read(lines));
+        all.iter().for_each(|(lines, _)| links.imply(lines));
         // Routes and neighbours name interfaces, which have numbers by then.
         all.iter().for_each(|(lines, file)| host.take(&mut links, lines, file));
         links.of_files(&host);
         links.answer(&mut host);
+        proc::processors(&mut host);
         // It names nodes, whose processors another text tells.
         all.iter().for_each(|(lines, _)| lspci::read(&mut host, lines));
         freebsd::read(&mut host, all.iter().flat_map(|(lines, _)| lines.iter().map(String::as_str)));
@@ -233,16 +256,23 @@ fn named(file: &str) -> Option<String> {
     Some(rest.trim_end_matches(".txt").to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Command of a line with a prompt: `[root@a ~]# ip rule`, `b@a:~$ sudo ip rule`, `$ ip rule`.
+/// Command of a line with a prompt: `[root@a ~]# ip rule`, `b@a:~$ sudo ip rule`, `a:~ # ip rule`, `a# ip rule`, `$ ip rule`.
 fn command(line: &str) -> Option<&str> {
     let of = |end: &str| line.split_once(end).map(|(_, rest)| rest.trim()).filter(|rest| !rest.is_empty());
     let (first, rest) = line.split_once(' ')?;
+    let known = |rest: &&str| COMMANDS.contains(&rest.split_whitespace().next().unwrap_or_default());
+    let behind = || rest.strip_prefix("# ").or_else(|| rest.strip_prefix("$ ")).map(str::trim);
+    let named = first.contains(|c: char| c.is_ascii_alphanumeric());
+    let folder = first.split_once(':').is_some_and(|(host, path)| !host.is_empty() && path.starts_with(['~', '/']));
     match first {
         _ if line.starts_with('[') && first.contains('@') => of("]# ").or_else(|| of("]$ ")),
+        _ if folder && first.ends_with(['#', '$']) => Some(rest.trim()),
         _ if first.contains('@') && first.contains(':') && first.ends_with(['#', '$']) => Some(rest.trim()),
         "$" => Some(rest.trim()),
-        "#" => Some(rest.trim()).filter(|rest| COMMANDS.contains(&rest.split_whitespace().next().unwrap_or_default())),
-        _ => None,
+        "#" => Some(rest.trim()).filter(known),
+        _ if folder || first == "[~]" => behind(),
+        _ if !named => None,
+        _ => behind().or_else(|| first.ends_with(['#', '$']).then(|| rest.trim())).filter(known),
     }
 }
 
@@ -261,7 +291,7 @@ fn left(links: &mut ip::Links, lines: &[String], file: &str) -> Vec<String> {
         alone.take(links, block, file);
         lspci::read(&mut alone, block);
         let is_freebsd = body.iter().any(|line| freebsd::is_of(line));
-        alone.files.is_empty() && alone.answers.is_empty() && own.is_empty() && !is_freebsd
+        alone.files.is_empty() && alone.answers.is_empty() && alone.readings.is_empty() && own.is_empty() && !is_freebsd
     };
     let name = |block: &[String]| block.first().and_then(|line| command(line)).unwrap_or(file).to_owned();
     blocks.filter(|block| is_left(block)).map(name).filter(|name| !name.is_empty()).collect()
@@ -339,6 +369,12 @@ impl Source for Printed {
     }
 
     fn ask(&mut self, question: Question, of: Option<&Subject>) -> Part<Vec<Vec<u8>>> {
+        if let (Question::Names | Question::Values, Some(of)) = (question, of)
+            && let Some(readings) = self.readings.get(&of.name)
+        {
+            let is_later = question == Question::Values && !self.asked.insert(of.name.clone());
+            return Ok(vec![readings.answer(question, is_later)]);
+        }
         let all = |name: &str| self.answers.get(&(question, name.to_owned())).cloned();
         let mut answers = match of {
             Some(of) => all(&of.name).or_else(|| all("")),

@@ -1,6 +1,8 @@
 //! Texts of older programs, line by line as newer ones print the same: ifconfig(8) of Linux, `netstat -i`, `netstat -rn`, route(8),
-//! arp(8) and /proc/net/dev as ip(8) does, and `iptables -L` as iptables-save(8) does.
+//! arp(8) and /proc/net/dev as ip(8) does, and `iptables -L` and `iptables -S` as iptables-save(8) does; and what ip(8) prints with
+//! -br and -o, or tail(1) has left of it, as it prints without.
 
+use super::command;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
@@ -180,10 +182,38 @@ fn row(words: &[&str], columns: &[(usize, &'static str)]) -> Option<Link> {
 /// The lines of a text, those of older programs as newer ones have them.
 pub(super) fn newer(lines: Vec<String>) -> Vec<String> {
     let (mut all, mut at, mut count) = (Vec::with_capacity(lines.len()), 0, 0);
-    let mut header = String::new();
+    let (mut header, mut pairs) = (String::new(), false);
     while let Some(line) = lines.get(at) {
         at += 1;
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(name) = asked(line, lines.get(at).map_or("", String::as_str)) {
+            all.extend([line.clone(), format!("{}: {name}: <UP,LOWER_UP>", FIRST as usize + count)]);
+            count += 1;
+            continue;
+        }
+        if let Some(typed) = command(line) {
+            let has = |all: &[&str]| typed.split_whitespace().any(|word| all.contains(&word));
+            pairs = has(&["ip"]) && has(&["awk"]) && has(&["a", "ad", "addr", "address"]);
+        }
+        // `ip -4 -o addr | awk '{print $2,$4}'`
+        if let (true, [name, own]) = (pairs, &words[..])
+            && own.contains('/')
+        {
+            let family = if own.contains(':') { "inet6" } else { "inet" };
+            all.extend([format!("{}: {name}: <UP,LOWER_UP>", FIRST as usize + count), format!("    {family} {own}")]);
+            count += 1;
+            continue;
+        }
+        if let Some(of) = brief(line, FIRST as usize + count) {
+            all.extend(of);
+            count += 1;
+            continue;
+        }
+        if let Some(of) = listed(line, &lines[at..]) {
+            at += of.len() - 3;
+            all.extend(of);
+            continue;
+        }
         if let Some((name, rest)) = head(line) {
             let flags = rest.split_once('<').and_then(|(_, rest)| rest.split_once('>')).map_or("", |(flags, _)| flags);
             let layer = if rest.contains("Loopback") { "loopback" } else { "none" };
@@ -237,6 +267,73 @@ pub(super) fn newer(lines: Vec<String>) -> Vec<String> {
         }
     }
     all
+}
+
+/// Interface that a command of ip(8) asks for, the tail of whose answer stands alone: `ip -s link show eth0 | tail -4`.
+fn asked<'a>(line: &'a str, next: &str) -> Option<&'a str> {
+    let left = ["RX:", "TX:", "link/"].iter().any(|word| next.trim_start().starts_with(word));
+    let words: Vec<&str> = command(line)?.split(['|', ';']).next()?.split_whitespace().collect();
+    let at = words.iter().position(|word| *word == "ip").filter(|_| left && next.starts_with(' '))?;
+    let behind = |word: &str| words[at..].iter().position(|one| *one == word).and_then(|by| words.get(at + by + 1));
+    behind("dev").or_else(|| behind("show")).or_else(|| behind("ls")).copied()
+}
+
+/// Lines of ip(8) with -br or -o as those without, or with no number before the name.
+fn brief(line: &str, index: usize) -> Option<Vec<String>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let name = *words.first()?;
+    let is_state = |word: &str| ["UP", "DOWN", "UNKNOWN", "LOWERLAYERDOWN", "DORMANT"].contains(&word);
+    let layer = if name == "lo" { "loopback" } else { "ether" };
+    match words[..] {
+        // `lo: <LOOPBACK,UP> mtu 65536 …`
+        [_, flags, "mtu", ..] if name.ends_with(':') && flags.starts_with('<') => {
+            Some(vec![format!("{index}: {line}")])
+        }
+        // `2: eth0    inet 10.0.0.1/24 scope global eth0\       valid_lft …`
+        [number, name, "inet" | "inet6", ..] if number.ends_with(':') && !name.ends_with(':') => {
+            let (_, rest) = line.split_once(name)?;
+            let own = rest.split('\\').next()?.trim();
+            Some(vec![format!("{number} {name}: <UP,LOWER_UP>"), format!("    {own}")])
+        }
+        [number, _, flags, ..] if number.ends_with(':') && flags.starts_with('<') && line.contains("\\    link/") => {
+            Some(line.split('\\').map(str::to_owned).collect())
+        }
+        // Columns of a width.
+        [_, state, ..] if is_state(state) && line.find(&format!(" {state}")) >= Some(16) && !name.ends_with(':') => {
+            let (rest, state) = (&words[2..], format!("state {state}"));
+            match rest {
+                [.., flags] if flags.starts_with('<') => Some(vec![
+                    format!("{index}: {name}: {flags} {state}"),
+                    format!("    link/{layer} {}", if rest.len() > 1 { rest[0] } else { "" }),
+                ]),
+                _ if rest.iter().all(|word| word.contains('/') || word.parse::<u32>().is_ok() || *word == "metric") => {
+                    let flags = if state.ends_with(" UP") || state.ends_with("UNKNOWN") { "UP,LOWER_UP" } else { "" };
+                    let own = rest.iter().filter(|word| word.contains('/'));
+                    let own = own.map(|own| format!("    {} {own}", if own.contains(':') { "inet6" } else { "inet" }));
+                    let head = [format!("{index}: {name}: <{flags}>"), format!("    link/{layer}")];
+                    Some(head.into_iter().chain(own).collect())
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Chains of `iptables -S`, which is behind a command that may name the table, as iptables-save(8) has them.
+fn listed(line: &str, lines: &[String]) -> Option<Vec<String>> {
+    let typed: Vec<&str> = command(line)?.split_whitespace().collect();
+    let is_one = typed.iter().any(|word| word.starts_with("iptables")) && typed.contains(&"-S");
+    let table = typed.iter().position(|word| *word == "-t").and_then(|at| typed.get(at + 1)).unwrap_or(&"filter");
+    let body =
+        lines.iter().take_while(|line| line.starts_with("-P ") || line.starts_with("-A ") || line.starts_with("-N "));
+    let chain = |line: &String| match line.strip_prefix("-P ") {
+        Some(policy) => format!(":{policy}"),
+        None => line.strip_prefix("-N ").map_or_else(|| line.clone(), |chain| format!(":{chain} -")),
+    };
+    let body: Vec<String> = body.map(chain).collect();
+    (is_one && !body.is_empty())
+        .then(|| [vec![line.to_owned(), format!("*{table}")], body, vec!["COMMIT".to_owned()]].concat())
 }
 
 /// A route or a neighbour.

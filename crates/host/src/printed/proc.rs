@@ -63,6 +63,7 @@ pub(super) fn read(host: &mut Printed, lines: &[String], file: &str) {
     singles(host, lines);
     listening(host, lines);
     log(host, lines);
+    typed(host, lines);
     let frequency = "sys/devices/system/cpu/cpu0/cpufreq";
     for line in lines {
         // Of cpupower(1), frequency-info.
@@ -112,7 +113,9 @@ fn files(host: &mut Printed, lines: &[String]) {
 }
 
 /// Folders of files that are read as they were shown.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 10] = [
+    "/usr/local/sbin/",
+    "/usr/local/bin/",
     "/proc/",
     "/sys/",
     "/etc/sysctl",
@@ -151,7 +154,10 @@ fn shown(host: &mut Printed, lines: &[String]) {
 
 /// Outputs that are kept as lines, each with words by which one is known: path MTU by ping(8) and tracepath(8), connections by
 /// `ss -ti`, `conntrack -S`.
-const OUTPUTS: [(&str, &[&str]); 10] = [
+const OUTPUTS: [(&str, &[&str]); 13] = [
+    ("posted/lldp", &["PFC enabled:"]),
+    ("posted/rdisc6", &["Router lifetime ", ": "]),
+    ("posted/dhcp", &["option interface-mtu "]),
     (PATHS, &["Frag needed and DF set"]),
     (PATHS, &["message too long, mtu"]),
     (PATHS, &["Packet too big", "mtu="]),
@@ -223,14 +229,18 @@ fn softnet(host: &mut Printed, lines: &[String]) {
     }
 }
 
-/// `/proc/net/bonding/bond0`: its name is that of the file, or in the command.
+/// `/proc/net/bonding/bond0`, whole or what grep(1) has left: its name is that of the file, or in the command.
 fn bonding(host: &mut Printed, lines: &[String], file: &str) {
     let mut named = file.rsplit(['/', '_']).next().unwrap_or_default().trim_end_matches(".txt").to_owned();
+    let mut cut = false;
     for (at, line) in lines.iter().enumerate() {
         if let Some((_, name)) = line.rsplit_once("/proc/net/bonding/") {
             named = name.split_whitespace().next().unwrap_or_default().to_owned();
-        }
-        if line.starts_with("Ethernet Channel Bonding Driver") && !named.is_empty() {
+            cut = lines
+                .get(at + 1)
+                .is_some_and(|next| next.starts_with("Bonding Mode: ") || next.starts_with("Slave Interface: "));
+        } else if cut || line.starts_with("Ethernet Channel Bonding Driver") && !named.is_empty() {
+            cut = false;
             let is_other = |line: &&String| command(line).is_some() || line.starts_with(|c: char| c.is_ascii_digit());
             let more = lines[at + 1..].iter().take_while(|line| !is_other(line) || line.starts_with("802.3ad"));
             let text: Vec<&str> = std::iter::once(line).chain(more).map(String::as_str).collect();
@@ -351,4 +361,110 @@ fn log(host: &mut Printed, lines: &[String]) {
         text.extend(all.join("\n").bytes());
         text.push(b'\n');
     }
+}
+
+/// Processors that are online, by the head of the table of interrupts, where nothing else tells them.
+pub(super) fn processors(host: &mut Printed) {
+    let head = host.files.get("proc/interrupts").map(|text| String::from_utf8_lossy(text).into_owned());
+    let head = head.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    let cores: Vec<&str> = head.split_whitespace().filter_map(|word| word.strip_prefix("CPU")).collect();
+    if !cores.is_empty() {
+        host.write("sys/devices/system/cpu/online", cores.join(","));
+    }
+}
+
+/// Line of a capture: it begins with a time, or has what tcpdump(8) says of a checksum.
+fn is_captured(line: &str) -> bool {
+    let time = line.split(' ').next().unwrap_or_default();
+    time.len() == 15 && time.as_bytes()[2] == b':' && time.as_bytes()[8] == b'.' || line.contains("cksum ")
+}
+
+/// Texts whose command tells what they are: it, and the lines behind it up to the next one.
+fn typed(host: &mut Printed, lines: &[String]) {
+    for (at, line) in lines.iter().enumerate() {
+        let Some(typed) = command(line) else { continue };
+        let body = || lines[at + 1..].iter().take_while(|line| command(line).is_none()).map(|line| line.trim());
+        let words: Vec<&str> = typed.split_whitespace().collect();
+        let has = |word: &str| words.iter().any(|one| one.trim_end_matches(';') == word);
+        let mut add = |path: &str, rows: Vec<String>| {
+            let text = host.files.entry(path.to_owned()).or_default();
+            rows.iter().for_each(|row| text.extend(row.bytes().chain([b'\n'])));
+            if text.is_empty() {
+                host.files.remove(path);
+            }
+        };
+        if typed.contains("systemctl cat ") {
+            // `# /etc/systemd/system/a.service`, and the file behind it
+            let heads = || lines[at + 1..].iter().enumerate().take_while(|(_, line)| command(line).is_none());
+            for (from, head) in heads().filter(|(_, line)| line.starts_with("# /etc/") && !line.contains("..")) {
+                let text =
+                    body().skip(from + 1).take_while(|line| !line.starts_with("# /")).collect::<Vec<_>>().join("\n");
+                host.write(head[3..].trim(), text);
+            }
+        } else if has("nproc") {
+            let number = body().next().and_then(|count| count.parse::<u32>().ok()).filter(|count| *count > 0);
+            number.iter().for_each(|count| host.write("sys/devices/system/cpu/online", format!("0-{}", count - 1)));
+        } else if has("tcpdump") {
+            // `-nni eth0`, `-i eth0`
+            let option = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('i');
+            let name = words.iter().position(option).and_then(|at| words.get(at + 1)).unwrap_or(&"any");
+            add(
+                "posted/capture",
+                body().filter(|line| is_captured(line)).map(|line| format!("{name} {line}")).collect(),
+            );
+        } else if has("sar") && has("DEV") {
+            let numbers =
+                |words: &Vec<&str>| words.len() > 5 && words[2..].iter().all(|word| word.parse::<f64>().is_ok());
+            let rows = body().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(numbers);
+            add("posted/sar", rows.map(|words| words[1..].join(" ")).collect());
+        } else if has("lnstat") {
+            let table = arp_cache(&body().collect::<Vec<_>>());
+            host.write("proc/net/stat/arp_cache", table);
+        } else if has("bridge") && has("vlan") && !has("-s") {
+            let mut port = "";
+            let rows = body().skip(1).zip(lines.iter().skip(at + 2)).filter_map(|(line, raw)| {
+                let mut words = line.split_whitespace();
+                if !raw.starts_with(char::is_whitespace) {
+                    port = words.next()?;
+                }
+                Some(format!("{port} {}", words.next()?))
+            });
+            let rows: Vec<String> = rows.collect();
+            add("posted/bridge-vlan", rows);
+        } else if typed.contains("/proc/irq/$") {
+            // `echo "$i $(cat /proc/irq/$i/smp_affinity_list) …"`
+            let files: Vec<&str> = ["smp_affinity_list", "effective_affinity_list"]
+                .into_iter()
+                .filter(|file| typed.contains(file))
+                .collect();
+            for row in body() {
+                let words: Vec<&str> = row.split_whitespace().collect();
+                let Some((irq, lists)) = words.split_first().filter(|(_, lists)| lists.len() == files.len()) else {
+                    continue;
+                };
+                if let Ok(irq) = irq.trim_end_matches(':').parse::<u32>() {
+                    files
+                        .iter()
+                        .zip(lists)
+                        .for_each(|(file, list)| host.write(format!("proc/irq/{irq}/{file}"), *list));
+                }
+            }
+        }
+    }
+}
+
+/// Table of lnstat(8), whose heads have several lines, as /proc has it.
+fn arp_cache(lines: &[&str]) -> String {
+    let (mut heads, mut values) = (Vec::<String>::new(), Vec::<String>::new());
+    for line in lines.iter().filter(|line| line.contains('|')) {
+        let cells: Vec<&str> = line.trim_end_matches('|').split('|').map(str::trim).collect();
+        if cells.iter().all(|cell| cell.parse::<u64>().is_ok()) {
+            values = cells.iter().filter_map(|cell| cell.parse().ok()).map(|cell: u64| format!("{cell:08x}")).collect();
+        } else if cells.iter().all(|cell| *cell == cells[0]) {
+            heads = vec![String::new(); cells.len()];
+        } else {
+            heads.iter_mut().zip(cells).for_each(|(head, cell)| head.push_str(cell));
+        }
+    }
+    format!("{}\n{}", heads.join(" "), values.join(" "))
 }

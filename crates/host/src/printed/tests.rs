@@ -408,3 +408,94 @@ fn posted_texts_that_are_cut_or_damaged_are_read_as_far_as_they_go() {
         _ = (crate::adapter::chains(&mut host), crate::adapter::filter_rules(&mut host), qdiscs(&mut host));
     }
 }
+
+/// A session at a shell, of which no `ip link` names the interfaces.
+const SESSION: &str = "\
+db1 # ethtool -i eth9 | head -1; ethtool eth9 | grep Speed
+driver: mlx5_core
+\tSpeed: 100000Mb/s
+db1 # ethtool -l eth9 | tail -1
+Combined:\t8
+db1 # ethtool -S eth9 | grep drop
+     rx_dropped: 5
+db1 # sleep 9; ethtool -S eth9 | grep drop
+     rx_dropped: 7
+db2 # ethtool -S eth9 | grep drop
+     rx_dropped: 900
+db1 # ip -br link
+br0              UP             d8:bb:c1:5e:77:0a <BROADCAST,MULTICAST,UP,LOWER_UP>
+vnet0            UNKNOWN        fe:54:00:3c:a2:18 <BROADCAST,MULTICAST,UP,LOWER_UP>
+db1 # ip -4 -o addr
+7: eth2    inet 10.9.0.21/24 brd 10.9.0.255 scope global eth2\\       valid_lft forever
+db1 # ip -4 -o addr | awk '{print $2,$4}'
+eth3 10.8.0.1/24
+db1 # ip -s link show eth2 | tail -2
+    TX: bytes  packets  errors  dropped carrier collsns
+    91203 1402 0 0 0 0
+db1 # ip route
+default via 10.9.0.1 dev bond1.5
+db1 # ip neigh show dev bond1.5
+10.9.0.1 FAILED
+db1 # grep -E 'Mode|Slave' /proc/net/bonding/bond1
+Bonding Mode: IEEE 802.3ad Dynamic link aggregation
+Slave Interface: eth4
+db1 # bridge vlan
+port vlan-id
+br0 1 PVID Egress Untagged
+db1 # nproc
+16
+db1 # sudo iptables -t mangle -S
+-P FORWARD DROP
+db1 # lnstat -f arp_cache -k entries,table_fulls
+arp_cach|arp_cach|
+ entries|table_fu|
+        |     lls|
+    1022|  441902|
+db1 # for i in 75; do echo \"$i $(cat /proc/irq/$i/smp_affinity_list)\"; done
+75 3
+db1 # tcpdump -nni vnet0
+12:01:22.110293 IP 0.0.0.0.68 > 255.255.255.255.67: BOOTP/DHCP, Request
+db1 # systemctl cat a.service
+# /etc/systemd/system/a.service
+ExecStart=/bin/true
+";
+
+#[test]
+fn a_session_names_its_interfaces_by_what_was_answered() {
+    let mut host = host(SESSION);
+    let all = interfaces(&mut host).unwrap();
+    let one = |name: &str| all.iter().find(|one| one.name == name).unwrap();
+    let names = all.iter().map(|one| one.name.as_str()).collect::<std::collections::BTreeSet<_>>();
+    assert!(
+        ["eth9", "br0", "vnet0", "eth2", "eth3", "bond1", "bond1.5", "eth4"].iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
+    assert_eq!((one("bond1").kind.as_deref(), one("eth4").master), (Some("bond"), Some(one("bond1").index)));
+    assert_eq!(one("eth2").counters.get("tx_packets"), Some(1402));
+    let own: Vec<_> =
+        addresses(&mut host).unwrap().into_iter().map(|one| (one.link, one.address.to_string())).collect();
+    assert_eq!(own, [(7, "10.9.0.21".to_owned()), (one("eth3").index, "10.8.0.1".to_owned())]);
+    assert_eq!(neighbours(&mut host).unwrap()[0].state, "failed");
+    let eth9 = one("eth9").clone();
+    let rows = |host: &mut Printed| {
+        counters(host, &eth9).unwrap().groups.iter().find_map(|group| group.rows.get("rx_dropped"))
+    };
+    // What another host counts is none of it.
+    assert_eq!([rows(&mut host), rows(&mut host)], [Some(5), Some(7)]);
+    let adapter = read(&mut host, eth9);
+    assert_eq!(adapter.modes.unwrap().speed, Some(100_000));
+    assert_eq!(adapter.channels.unwrap().iter().find(|one| one.name == "combined").and_then(|one| one.now), Some(8));
+    for (path, text) in [
+        ("posted/bridge-vlan", "br0 1\n"),
+        ("sys/devices/system/cpu/online", "0-15"),
+        ("proc/net/stat/arp_cache", "entries table_fulls\n000003fe 0006be2e"),
+        ("proc/irq/75/smp_affinity_list", "3"),
+        ("posted/capture", "vnet0 12:01:22.110293 IP 0.0.0.0.68 > 255.255.255.255.67: BOOTP/DHCP, Request\n"),
+        ("etc/systemd/system/a.service", "ExecStart=/bin/true"),
+    ] {
+        assert_eq!(String::from_utf8(host.file(path).unwrap()).unwrap(), text, "{path}");
+    }
+    for end in (0..SESSION.len()).filter(|end| SESSION.is_char_boundary(*end)) {
+        _ = interfaces(&mut self::host(&SESSION[..end]));
+    }
+}
