@@ -120,7 +120,19 @@ pub(super) fn respected(finding: Finding, rule: &str, view: &View<'_>) -> Findin
 
 /// A file that gives the interface a queueing discipline by tc(8).
 fn shaped(view: &View<'_>) -> Option<Evidence> {
-    files(view).into_iter().find_map(|(path, text)| {
+    let mut all = files(view);
+    // What units start.
+    let started: Vec<String> = all
+        .iter()
+        .flat_map(|(_, text)| text.lines())
+        .filter_map(|line| line.trim().strip_prefix("ExecStart=")?.split_whitespace().next())
+        .filter_map(|path| {
+            ["/usr/local/", "/etc/", "/opt/"].iter().any(|start| path.starts_with(start)).then(|| path[1..].to_owned())
+        })
+        .collect();
+    all.extend(started.into_iter().filter_map(|path| Some((path.clone(), view.file(&path).ok()?))));
+    all.into_iter().find_map(|(path, text)| {
+        let names = || text.split(|c: char| c.is_whitespace() || "\"';=".contains(c)).any(|word| word == view.name());
         let gives = |line: &&str| {
             let words: Vec<&str> = line
                 .split(|c: char| c.is_whitespace() || "\"';=".contains(c))
@@ -130,7 +142,9 @@ fn shaped(view: &View<'_>) -> Option<Evidence> {
             !line.trim_start().starts_with('#')
                 && is_tc
                 && words.contains(&"qdisc")
-                && words.windows(2).any(|pair| pair[0] == "dev" && pair[1] == view.name())
+                && words
+                    .windows(2)
+                    .any(|pair| pair[0] == "dev" && (pair[1] == view.name() || pair[1].starts_with('$') && names()))
         };
         let line = text.lines().find(gives)?.trim().to_owned();
         Some(Evidence { value: line, read: format!("/{path}") })

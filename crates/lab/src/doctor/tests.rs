@@ -7,6 +7,7 @@ mod freebsd;
 mod hosts;
 mod kinds;
 mod meant;
+mod pasted;
 mod posted;
 mod replays;
 mod tree;
@@ -180,7 +181,7 @@ fn faults_do_not_hide_each_other() {
 #[test]
 fn every_rule_has_a_fault() {
     // Seen between real kernels, asked for by a load, or in posted texts.
-    const ELSEWHERE: [&str; 24] = [
+    const ELSEWHERE: [&str; 25] = [
         "usb-speed",
         "optics",
         "emulated",
@@ -205,6 +206,7 @@ fn every_rule_has_a_fault() {
         "forwarding",
         "somaxconn",
         "numa-balancing",
+        "bridge-vlan",
     ];
     for rule in RULES.iter().filter(|rule| !needs_peer(rule)) {
         let tried = FAULTS.iter().any(|fault| fault.0 == rule.name);

@@ -52,7 +52,7 @@ pub(super) struct Counted {
 /// Least losses that are a share, and frames of which one is; of damaged frames, of which a link has one in 10^8 at most.
 const ENOUGH: u64 = 100;
 const SHARE: u64 = 1000;
-const UNKNOWN: u64 = 10_000;
+const UNKNOWN: u64 = 100_000;
 const TAP: [u64; 2] = [100_000, 100];
 const DAMAGED: [u64; 2] = [1000, 1_000_000];
 /// Offloads, and those without which the kernel keeps them off (netdev_fix_features).
@@ -104,7 +104,8 @@ pub(super) fn processors(list: &str) -> BTreeSet<u32> {
 
 /// Speed of a device's link, Mb/s.
 pub(super) fn speed(adapter: &Adapter) -> Option<u32> {
-    let is_hardware = adapter.interface.device.is_some() || adapter.device.is_ok();
+    let driven = adapter.interface.kind.is_none() && adapter.driver.as_ref().is_ok_and(|driver| driver.name.is_some());
+    let is_hardware = adapter.interface.device.is_some() || adapter.device.is_ok() || driven;
     // Software has a speed, and no modes to choose from.
     let modes = adapter.modes.as_ref().ok()?;
     modes.speed.filter(|_| is_hardware || !modes.supported.is_empty())
@@ -220,7 +221,9 @@ impl<'a> View<'a> {
     /// True if it stands on a device, rather than on software alone.
     pub(super) fn is_hardware(&self) -> bool {
         let has_modes = || self.adapter.modes.as_ref().is_ok_and(|modes| !modes.supported.is_empty());
-        self.interface().device.is_some() || self.adapter.device.is_ok() || has_modes()
+        // Software is of a kind; of a part of the text the driver's name is there.
+        let driven = || self.interface().kind.is_none() && self.driver().is_some();
+        self.interface().device.is_some() || self.adapter.device.is_ok() || has_modes() || driven()
     }
 
     /// Name of the interface with this index.
@@ -314,6 +317,11 @@ impl<'a> View<'a> {
         text.lines().filter(|line| words.iter().all(|word| line.contains(word))).map(str::to_owned).collect()
     }
 
+    /// True if the driver runs without its package, and has no offloads and one queue by that (ice).
+    pub(super) fn is_crippled(&self) -> bool {
+        self.driver() == Some("ice") && !self.logged(&["Entering Safe Mode"]).is_empty()
+    }
+
     /// A warning, or a note about an interface whose offloads the program at its other end chooses (TUNSETOFFLOAD).
     pub(super) fn graver_than_program(&self) -> Severity {
         if self.interface().kind.as_deref() == Some("tun") { Severity::Note } else { Severity::Warning }
@@ -321,7 +329,7 @@ impl<'a> View<'a> {
 
     /// A finding about an offload that is off and could be on.
     pub(super) fn off(&self, feature: &str, short: &str, gain: &str) -> Result<Vec<Finding>, String> {
-        if !self.is_needlessly_off(feature)? {
+        if !self.is_needlessly_off(feature)? || self.is_crippled() {
             return Ok(Vec::new());
         }
         let (name, typed) = (self.name(), self.typed());
@@ -344,7 +352,9 @@ impl<'a> View<'a> {
                 ))
                 .alone();
         }
-        Finding::new(Severity::Warning, format!("{feature} is off, and can be switched on"))
+        // At a tunnel somebody has switched it off, for adapters that make wrong checksums of what is inside.
+        let severity = if self.is_tunnel() { Severity::Note } else { Severity::Warning };
+        Finding::new(severity, format!("{feature} is off, and can be switched on"))
             .seen(format!("{feature} off"), format!("ethtool -k {typed}"))
             .mend(format!("ethtool -K {typed} {short} on"))
             .sets(name, feature, Value::On(true))
@@ -380,8 +390,7 @@ impl<'a> View<'a> {
         let (best, rate) = (link.gigabits_most(), link.gigabits());
         // Headers take a seventh at most, with 128 bytes in each packet of the bus.
         let carries = |speed| f64::from(speed) * self.ports() < rate * 6.0 / 7.0 * 1000.0;
-        // Lanes that are missing may be a contact's.
-        let enough = file == "current_link_speed" && self.speed().is_some_and(carries);
+        let enough = self.speed().is_some_and(carries);
         let severity = if enough { Severity::Note } else { Severity::Warning };
         Finding::new(severity, format!("the PCIe link is {now}, the card can {most}"))
             .seen(format!("{now} of {most}"), format!("/sys/bus/pci/devices/{address}/{file}"))
@@ -426,7 +435,7 @@ impl<'a> View<'a> {
 
     /// Losses by their share of what has passed, if nothing passed while it was looked at, as of a host that was read once.
     fn share(&self, one: &Counted) -> Option<f64> {
-        let [before, after] = &self.counters;
+        let after = &self.counters[1];
         // Frames of protocols that nobody speaks, and what is usual on a shared link; software drops by itself what it has no use for.
         let other = one.name == "rx_dropped" || one.name.to_ascii_lowercase().contains("collision");
         let name = family(&one.name);
@@ -439,8 +448,13 @@ impl<'a> View<'a> {
         let most = |what: &str| all(what).iter().map(|(_, passed)| *passed).max();
         let link = all("packets").iter().find(|(name, _)| *name == "link").map(|(_, passed)| *passed);
         // A link is paused for all of its frames; the kernel does not see those that go by RDMA.
-        let wire = ["packets_phy", "vport_rdma_unicast_packets"].map(most).into_iter().max().flatten();
-        let passed = link.or_else(|| most("packets")).max(wire.filter(|_| one.name.contains("pause")));
+        let wire = ["packets_phy", "vport_rdma_unicast_packets", "pkts_nic"].map(most).into_iter().max().flatten();
+        // `rx_prio3_pause` is of `rx_prio3_packets`.
+        let own = name.strip_suffix("_pause").map(|start| format!("{start}_packets"));
+        let own = own.and_then(|own| after.groups.iter().find_map(|group| group.rows.get(&own)));
+        let kernels = own.or(link).or_else(|| most("packets"));
+        let of_wire = kernels.is_none() || one.name.contains("pause") || one.name.contains("flow_control");
+        let passed = kernels.max(wire.filter(|_| of_wire));
         // A guest that runs, and takes less than comes for it.
         let tap =
             self.interface().kind.as_deref() == Some("tun") && one.name == "tx_dropped" && self.has_flag("RUNNING");
@@ -454,7 +468,9 @@ impl<'a> View<'a> {
         } else {
             [ENOUGH, SHARE]
         };
-        let counts = before == after && !other && (self.interface().kind.is_none() || tap);
+        // A text may tell a counter twice; what has passed did not grow in it.
+        let grown = ["rx_packets", "tx_packets"].iter().any(|name| self.counted(name).iter().any(|one| one.more > 0));
+        let counts = !grown && !other && (self.interface().kind.is_none() || tap);
         match passed.filter(|_| counts) {
             Some(passed) if one.value >= least && one.value.saturating_mul(share) >= passed => {
                 Some(one.value as f64 / passed as f64)
@@ -541,6 +557,17 @@ impl<'a> View<'a> {
             .seen(format!("{name} = {now}"), format!("sysctl {}", word(name)))
             .mend(format!("sysctl -w {}={}", word(name), quoted(to.to_string())))
             .writes(sysctl_path(name), to.to_string())
+    }
+
+    /// What is to be typed, with twice what is set where its number would lower that.
+    pub(super) fn raised(&self, mend: &str) -> String {
+        let word = |word: &str| {
+            let (name, to) =
+                word.trim_end_matches([',', ';']).split_once('=').filter(|(name, _)| name.contains('.'))?;
+            let (to, now) = (to.parse::<u64>().ok().filter(|to| *to >= 1000)?, self.sysctl_number(name).ok()?);
+            (now >= to).then(|| word.replace(&to.to_string(), &now.saturating_mul(2).to_string()))
+        };
+        mend.split(' ').map(|one| word(one).unwrap_or_else(|| one.to_owned())).collect::<Vec<_>>().join(" ")
     }
 
     /// Processors that are online.

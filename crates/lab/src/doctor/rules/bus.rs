@@ -320,7 +320,8 @@ fn emulated(view: &View<'_>) -> Found {
 }
 
 fn aspm(view: &View<'_>) -> Found {
-    if view.speed().is_none_or(|speed| speed < FAST) {
+    let lost = view.logged(&[view.name(), "PCIe link lost"]).pop();
+    if lost.is_none() && view.speed().is_none_or(|speed| speed < FAST) {
         return healthy();
     }
     let [_, link] = controls(view)?;
@@ -331,6 +332,17 @@ fn aspm(view: &View<'_>) -> Found {
         _ => "L0s and L1",
     };
     let address = word(&have(&have(&view.adapter.device)?.pci)?.address);
+    if let Some(line) = lost {
+        return Finding::new(Severity::Warning, format!("its PCIe link may sleep ({states}), and the adapter was lost on the bus"))
+            .seen(line.trim(), "dmesg")
+            .seen(format!("ASPM {states} Enabled"), format!("lspci -vv -s {address}"))
+            .meaning("some adapters do not come back from a PCIe link that sleeps: it is gone when it was idle, up to the next restart")
+            .mend(
+                "echo performance > /sys/module/pcie_aspm/parameters/policy, and pcie_aspm=off or pcie_aspm.policy=performance on the kernel's \
+                 command line; or 'l1 aspm' off in the machine's firmware",
+            )
+            .alone();
+    }
     Finding::new(Severity::Note, format!("its PCIe link may sleep ({states})"))
         .seen(format!("ASPM {states} Enabled"), format!("lspci -vv -s {address}"))
         .mend("echo performance > /sys/module/pcie_aspm/parameters/policy, or pcie_aspm.policy=performance on the kernel's command line")

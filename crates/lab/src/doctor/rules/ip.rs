@@ -3,7 +3,8 @@
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::intent::MEANT;
 use crate::doctor::protocols::{Grown, SNMP, ipsec_counter, ipv6_counter, is_share, protocol_counter, tcp_counter};
-use crate::doctor::rule::{Found, HOST, INTERFACE, Look, Rule, healthy};
+use crate::doctor::role::CONTAINERS;
+use crate::doctor::rule::{Found, HOST, INTERFACE, Rule, healthy};
 use crate::doctor::view::{View, have, is_tunnel, is_usual};
 use linerate_host::adapter::{Address, Interface, Route};
 use linerate_host::shell::word;
@@ -16,20 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     INTERFACE.by("ip-settings", ip_settings).risk(Risk::Safe),
     HOST.by("loopback", loopback),
     HOST.by("ip-drops", ip_drops),
-    INTERFACE.looks("checksum-offload", Look::Losses(
-            &[
-                "rx_csum_offload_errors",
-                "rx_csum_bad",
-                "rx_csum_err",
-                "rx_csum_errors",
-                "rx_tcp_checksum_error",
-                "rx_checksum_bad",
-            ],
-            10,
-            "the adapter finds checksums of received packets wrong",
-            "see whether they are: tcpdump -vv -i {} names bad ones at the other end, too; if not, a newer driver, and until then \
-             ethtool -K {} rx off",
-        )),
+    INTERFACE.by("checksum-offload", checksum_offload),
     HOST.by("checksum-errors", checksum_errors),
 ];
 
@@ -42,7 +30,15 @@ pub(super) fn way_out<'a>(view: &'a View<'_>) -> Option<&'a Interface> {
     if let Some(way) = view.interfaces.iter().find(|one| one.name == view.way) {
         return Some(way);
     }
-    let routes = view.routes().ok()?;
+    let Ok(routes) = view.routes() else {
+        // No text tells the routes: a line behind a modem, or the one adapter that stands for itself.
+        let own = |one: &&Interface| {
+            one.hardware != LOOPBACK && one.kind.is_none() && one.master.is_none() && one.has("RUNNING")
+        };
+        let line = view.interfaces.iter().find(|one| one.name.starts_with("ppp"));
+        let mut all = view.interfaces.iter().filter(own).filter(|one| !one.name.starts_with("veth"));
+        return line.or_else(|| all.next().filter(|_| all.next().is_none()));
+    };
     let default = routes.iter().find(|route| route.to.1 == 0 && route.kind == "unicast" && route.table == MAIN);
     view.named(default?.link?)
 }
@@ -83,9 +79,21 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     // Pairs of containers have routes instead of an address (Calico).
     let is_pair = inside.kind.as_deref() == Some("veth") && inside.lower_elsewhere;
     let leads = |route: &Route| route.kind == "unicast" && route.link == Some(inside.index);
-    if !(is_pair && view.routes()?.iter().any(leads) || view.addresses()?.iter().any(|own| one(own.address)))
-        || view.sysctl_number("net.ipv4.ip_forward")? == 0
-    {
+    let runs = |one: &Interface| one.master == Some(inside.index) && one.has("RUNNING");
+    let holds = inside.kind.as_deref() == Some("bridge") && view.interfaces.iter().any(runs);
+    // Of a part of the text: a network of containers that run, or what a rule of the firewall lets in.
+    let made = || holds && CONTAINERS.iter().any(|start| inside.name.starts_with(start));
+    let let_in = || view.network.filter_rules.iter().flatten().any(|rule| rule.passes.as_deref() == Some(view.name()));
+    let addressed = match view.addresses() {
+        Ok(own) => own.iter().any(|own| one(own.address)),
+        Err(why) if !made() && !let_in() => return Err(why),
+        Err(_) => true,
+    };
+    let forwards = match view.sysctl_number("net.ipv4.ip_forward") {
+        Err(why) if !made() => return Err(why),
+        forwards => forwards != Ok(0),
+    };
+    if !(is_pair && view.routes()?.iter().any(leads) || addressed) || !forwards {
         return healthy();
     }
     let rules = match &view.network.filter_rules {
@@ -105,8 +113,6 @@ fn mtu_forwarded(view: &View<'_>) -> Found {
     // Packets that were to be forwarded and were too long.
     let dropped = protocol_counter(view, "Ip", "FragFails").map_or(0, |counter| counter.value);
     // Containers that run, and the network below a card has no more room: what comes for them is dropped by a switch, which tells nobody.
-    let runs = |one: &Interface| one.master == Some(inside.index) && one.has("RUNNING");
-    let holds = inside.kind.as_deref() == Some("bridge") && view.interfaces.iter().any(runs);
     let unheard = holds && out.kind.is_none() && out.hardware == 1 && view.network.filter_rules.is_ok();
     // A line behind a modem, and hosts of its network that know of no shorter MTU: many of those they speak to hear no ICMP.
     let line = out.name.starts_with("ppp") && inside.hardware == 1 && view.network.filter_rules.is_ok();
@@ -159,7 +165,11 @@ fn mtu_small(view: &View<'_>) -> Found {
             false if severity == Severity::Note => format!(
                 "{MEANT}ip link set dev {typed} mtu 1500; where the network below has tunnels (clouds, overlays), 1450 or so is its most"
             ),
-            false => format!("ip link set dev {typed} mtu 1500, if the path takes it"),
+            false => {
+                let lease = view.file("posted/dhcp").is_ok_and(|text| text.contains(&format!("interface-mtu {mtu}")));
+                let lease = if lease { ", and 'supersede interface-mtu 1500;' in dhclient.conf, as the lease sets it" } else { "" };
+                format!("ip link set dev {typed} mtu 1500, if the path takes it{lease}")
+            }
         })
         .alone()
 }
@@ -449,7 +459,13 @@ fn checksum_errors(view: &View<'_>) -> Found {
     let passed = protocol_counter(view, "Ip", "InReceives").unwrap_or_default().more
         + ipv6_counter(view, "Ip6InReceives").unwrap_or_default().more;
     let lost: u64 = all.iter().filter(|(name, _)| name.ends_with("CsumErrors")).map(|(_, counter)| counter.value).sum();
-    let came = protocol_counter(view, "Ip", "InReceives").unwrap_or_default().value;
+    // Of a part of the text one of them is there.
+    let all_came = [("Ip", "InReceives"), ("Udp", "InDatagrams"), ("Tcp", "InSegs")];
+    let came = all_came.map(|(protocol, name)| protocol_counter(view, protocol, name).unwrap_or_default().value);
+    let came = came.into_iter().max().unwrap_or(0);
+    if let Some(finding) = tunnelled(view, lost) {
+        return finding.alone();
+    }
     let first = match (all.is_empty(), grows) {
         (true, _) => return healthy(),
         (_, 0) if is_share(view, SNMP, lost, came / 10) => {
@@ -466,6 +482,47 @@ fn checksum_errors(view: &View<'_>) -> Found {
         .fold(first, |finding, (name, counter)| {
             finding.seen(format!("{name} {} (+{})", counter.value, counter.more), "/proc/net/snmp, nstat -az")
         })
-        .mend("find where: 'tcpdump -vv' at each hop names bad checksums; try the adapters' offloads off (ethtool -K DEV rx off tx off)")
+        .mend(
+            "find where: 'tcpdump -vv' at each hop names bad checksums; at a sender whose packets leave with them: ethtool -K DEV tx off",
+        )
         .alone()
+}
+
+fn checksum_offload(view: &View<'_>) -> Found {
+    let names = "rx_csum_offload_errors|rx_csum_bad|rx_csum_err|rx_csum_errors|rx_tcp_checksum_error|rx_checksum_bad";
+    let typed = view.typed();
+    let Some(mut finding) = view.losses(names, 10, "the adapter finds checksums of received packets wrong") else {
+        return healthy();
+    };
+    // Some adapters count packets that have none; of how many it is, a part of the text does not tell.
+    if view.is_once() && view.counted("rx_packets|rx_packets_phy|rx_pkts_nic").is_empty() {
+        finding.severity = Severity::Note;
+    }
+    finding
+        .mend(format!(
+            "see whether they are: tcpdump -vv -i {typed} names bad ones at the other end, too; if not, a newer driver, and until then \
+             ethtool -K {typed} rx off"
+        ))
+        .alone()
+}
+
+/// Ports of VXLAN.
+const PORTS: [&str; 2] = [".4789:", ".8472:"];
+
+/// A finding about tunnelled packets that come with a wrong checksum of the outer header: their sender's adapter makes it.
+fn tunnelled(view: &View<'_>, lost: u64) -> Option<Finding> {
+    let text = view.file("posted/capture").ok()?;
+    let bad = |line: &&str| line.contains("bad udp cksum") && PORTS.iter().any(|port| line.contains(port));
+    let line = text.lines().find(bad).filter(|_| lost > 0)?;
+    let name = view.interfaces.iter().find(|one| is_tunnel(one)).map_or("VXLAN", |one| &one.name);
+    Some(
+        Finding::new(Severity::Warning, format!("{lost} packets came with a wrong checksum, which the sender of a tunnel (VXLAN) makes"))
+            .seen(line.trim(), "tcpdump -vv")
+            .meaning("the sender's adapter is to make the outer checksum of tunnelled packets, and makes a wrong one: what is in the tunnel is lost")
+            .mend(format!(
+                "at the sender, and at each such host: ethtool -K {} tx-checksum-ip-generic off; or a newer driver or hypervisor, or another \
+                 port of the tunnel",
+                word(name)
+            )),
+    )
 }

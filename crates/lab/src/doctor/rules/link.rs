@@ -146,16 +146,23 @@ fn pause_frames(view: &View<'_>) -> Found {
 }
 
 /// A finding about a priority that its partner pauses, or whose frames are lost, and that has no flow control here (`dcb pfc show`).
-fn not_lossless(view: &View<'_>) -> Option<Finding> {
+pub(super) fn not_lossless(view: &View<'_>) -> Option<Finding> {
     let enabled = dcb::of(view).ok()??.pfc.as_ref()?.enabled;
     let off = (0..8).filter(|priority| enabled >> priority & 1 == 0);
     let counted = |priority: u32| {
-        let all = view.counted(&format!("rx_prio{priority}_pause|rx_prio{priority}_discards"));
+        let names = ["pause", "discards", "buf_discard"].map(|what| format!("rx_prio{priority}_{what}"));
+        let all = view.counted(&names.join("|"));
         all.into_iter().filter(|one| one.value >= 1000).max_by_key(|one| one.value).map(|one| (priority, one))
     };
     let (priority, one) = off.filter_map(counted).max_by_key(|(_, one)| one.value)?;
     let typed = view.typed();
-    Some(
+    let told = view.file("posted/lldp").unwrap_or_default();
+    let told = told.lines().find(|line| line.split([' ', ',', ':']).any(|word| word == priority.to_string()));
+    let first = |finding: Finding| match told {
+        Some(line) => finding.seen(line.trim(), format!("lldptool -t -n -i {typed} -V PFC")),
+        None => finding,
+    };
+    Some(first(
         Finding::new(
             Severity::Warning,
             format!("priority {priority} has no flow control here, and its partner uses it, or frames of it are lost"),
@@ -165,7 +172,7 @@ fn not_lossless(view: &View<'_>) -> Option<Finding> {
         .mend(format!(
             "dcb pfc set dev {typed} prio-pfc {priority}:on, as at the switch; and ethtool -A {typed} rx off tx off"
         )),
-    )
+    ))
 }
 
 fn interface_down(view: &View<'_>) -> Found {
@@ -182,7 +189,9 @@ fn interface_down(view: &View<'_>) -> Found {
 
 fn duplex(view: &View<'_>) -> Found {
     let modes = have(&view.adapter.modes)?;
-    if modes.duplex != Some("half") {
+    // A port of USB says so of what has none, with a rate that no Ethernet has.
+    let rates = modes.speed.is_none_or(|speed| [10, 100].contains(&speed) || speed >= 1000);
+    if modes.duplex != Some("half") || !rates {
         return healthy();
     }
     let partner = modes.partner.as_deref().unwrap_or_default();
@@ -358,8 +367,8 @@ fn fec_off(view: &View<'_>) -> Found {
 
 fn optics(view: &View<'_>) -> Found {
     let module = have(&view.adapter.module)?;
-    let Some(first) = module.alarms.first() else { return healthy() };
     let typed = view.typed();
+    let Some(first) = module.alarms.first() else { return Ok(weak_lane(view).into_iter().collect()) };
     let severity = if view.has_flag("RUNNING") { Severity::Warning } else { Severity::Note };
     if first.contains("temperature") {
         let heat = module.temperature.map_or_else(String::new, |degrees| format!(", {degrees:.1} C"));
@@ -384,6 +393,32 @@ fn optics(view: &View<'_>) -> Found {
     }
     .mend("clean and try another fibre, then the module at the other end, whose light this one receives")
     .alone()
+}
+
+/// A finding about a lane whose light is a quarter of the others' or less (6 dB), at a link that damages frames.
+fn weak_lane(view: &View<'_>) -> Option<Finding> {
+    let module = view.adapter.module.as_ref().ok()?;
+    let powers = module.lanes.iter().enumerate().filter_map(|(at, lane)| Some((at + 1, lane.rx_power?)));
+    let powers: Vec<(usize, f64)> = powers.collect();
+    let most = powers.iter().map(|(_, power)| *power).fold(0.0, f64::max);
+    let (lane, least) = powers.iter().copied().min_by(|one, other| one.1.total_cmp(&other.1))?;
+    if least * 4.0 > most {
+        return None;
+    }
+    let damaged = view.counted(DAMAGE).into_iter().max_by_key(|one| one.value).filter(|one| one.value >= 1000);
+    let severity = if damaged.is_some() { Severity::Warning } else { Severity::Note };
+    let level = |power: f64| dbm(power).map_or_else(String::new, |level| format!(", {level:.1} dBm"));
+    let finding = Finding::new(severity, format!("lane {lane} of its module receives weak light"))
+        .seen(
+            format!("lane {lane}: {least} mW{}; the strongest: {most} mW{}", level(least), level(most)),
+            format!("ethtool -m {}", view.typed()),
+        )
+        .meaning("the light of one lane is below the others': a dirty or damaged fibre of that lane, or its laser at the other end");
+    let finding = match &damaged {
+        Some(one) => finding.seen(format!("{} {}", one.name, one.value), format!("ethtool -S {}", view.typed())),
+        None => finding,
+    };
+    Some(finding.mend("clean and try another fibre (MPO: all of its fibres), then the module at the other end, whose light this one receives"))
 }
 
 /// Times that a link went, by the log.

@@ -50,7 +50,8 @@ fn kernel_log(view: &View<'_>) -> Found {
         let held = held_down(view).filter(|_| words == HOT);
         let severity = if grave || held.is_some() { Severity::Warning } else { Severity::Note };
         let times = if lines.len() == 1 { String::new() } else { format!(" ({} lines)", lines.len()) };
-        let finding = Finding::new(severity, format!("{what}{times}")).seen(last.trim(), "dmesg").mend(mend);
+        let finding =
+            Finding::new(severity, format!("{what}{times}")).seen(last.trim(), "dmesg").mend(view.raised(mend));
         Some(
             held.into_iter()
                 .fold(finding, |finding, clock| finding.seen(clock, "lscpu, /sys/devices/system/cpu/cpu0/cpufreq")),

@@ -1,5 +1,6 @@
 //! Rings, queues, steering and queueing disciplines.
 
+use super::link::not_lossless;
 use crate::doctor::finding::{Finding, Load, Risk, Severity};
 use crate::doctor::protocols::SOFTNET;
 use crate::doctor::rule::{FAST, Found, HOST, INTERFACE, Proof, Rule, healthy};
@@ -44,6 +45,8 @@ fn ring_rx(view: &View<'_>) -> Found {
     let lost = view.losses(ROOM, 0, what);
     // The adapter's own buffer, before any ring (mlx5).
     let inner = view.losses("rx_discards_phy", 0, "the adapter has no room for frames that come, before any ring");
+    // Of a priority without flow control its own rule tells.
+    let inner = inner.filter(|_| not_lossless(view).is_none());
     if let Some(finding) = inner.filter(|one| lost.as_ref().is_none_or(|lost| lost.severity < one.severity)) {
         return finding
             .meaning("its way to memory is slower than the link: the adapter's own buffer is full, and frames are lost there")
@@ -355,6 +358,13 @@ fn shaped(view: &View<'_>) -> Found {
     };
     let first = Finding::new(severity, what);
     let finding = seen.iter().take(4).fold(first, |finding, (_, value, _)| finding.seen(value.as_str(), read.as_str()));
+    let finding = match ceiling {
+        Some(rate) => finding.seen(
+            format!("a class of it has {} Mb/s at most", rate as f64 * 8.0 / 1e6),
+            format!("tc -s class show dev {typed}"),
+        ),
+        None => finding,
+    };
     // A rate is somebody's will, which is to be asked for.
     let mend = match kind.as_str() {
         _ if trial.is_some() => format!("tc qdisc del dev {typed} root"),
@@ -422,7 +432,12 @@ fn queue_drops(view: &View<'_>) -> Found {
         PLAIN.contains(&one.kind.as_str()) && one.rate.is_none() && one.drops >= 1000 && one.drops * 1000 >= one.sent
     };
     let of = view.qdiscs()?;
-    let Some(one) = of.iter().copied().filter(full).max_by_key(|one| one.drops) else { return healthy() };
+    // Below a shaper a queue fills as that holds it back: the rule about shapers tells it.
+    let below = |one: &&linerate_host::adapter::Qdisc| {
+        one.parent != "root" && of.iter().any(|root| KINDS.contains(&root.kind.as_str()))
+    };
+    let full = of.iter().copied().filter(full).filter(|one| !below(one));
+    let Some(one) = full.max_by_key(|one| one.drops) else { return healthy() };
     // What it drops while it is looked at is not known: it may have been long ago.
     let severity = if view.is_once() && view.has_flag("RUNNING") { Severity::Warning } else { Severity::Note };
     let typed = view.typed();
@@ -455,6 +470,20 @@ fn traffic_filters(view: &View<'_>) -> Found {
     let does = |action: &&String| ["police", "drop", "ctinfo", "gate"].contains(&action.as_str());
     let Some(what) = filters.iter().flat_map(|one| &one.actions).find(does) else { return healthy() };
     let word = if what == "police" { "limits" } else { "drops" };
+    // A burst below the longest packet before it is cut (GSO): each such is dropped, whatever the rate.
+    let short = filters.iter().filter_map(|one| one.police).find(|[rate, burst]| *rate > 0 && *burst < 65_536);
+    if let Some([rate, burst]) = short {
+        return Finding::new(Severity::Warning, format!("a policer lets pass {burst} bytes at once, and packets of TCP come with up to 65,536"))
+            .seen(format!("police rate {}Mbit burst {burst}", rate * 8 / 1_000_000), format!("tc -s filter show dev {typed} ingress"))
+            .meaning("what is longer than the burst is dropped, each time: TCP, whose packets are cut into segments behind it (GSO), stands nearly still")
+            .mend(format!(
+                "the same rate with a burst of 4 ms of it, and 131,072 bytes at least: here {}; of Open vSwitch: ovs-vsctl set interface {typed} \
+                 ingress_policing_burst={} (kbit)",
+                (rate / 250).max(131_072),
+                (rate / 250).max(131_072) * 8 / 1000
+            ))
+            .alone();
+    }
     let first = Finding::new(Severity::Warning, format!("a filter of traffic control {word} packets"));
     let read = format!("tc -s filter show dev {typed} ingress, egress or root");
     let all = filters.iter().take(4);
@@ -501,9 +530,10 @@ fn backlog(view: &View<'_>) -> Found {
     let grave = !is_usual(more, frames.saturating_sub(earlier[0]), 0) || drops.saturating_mul(FEW) >= frames;
     // Namespaces but the first do not show them.
     let most = view.sysctl_number("net.core.netdev_max_backlog").ok();
-    let mut found = Vec::new();
+    let mut found: Vec<Finding> = one_core(view).into_iter().collect();
     if drops > 0 {
-        let severity = if grave { Severity::Warning } else { Severity::Note };
+        // A longer queue before a processor that has no time left loses as much, later.
+        let severity = if grave && found.is_empty() { Severity::Warning } else { Severity::Note };
         let seen = format!("{drops} of {frames} dropped, of all processors since the start (+{more})");
         let name = "net.core.netdev_max_backlog";
         let finding = match most {
@@ -516,7 +546,6 @@ fn backlog(view: &View<'_>) -> Found {
     } else if let Some(most) = most.filter(|most| *most < 300) {
         found.push(view.set(Severity::Warning, "net.core.netdev_max_backlog", most, 1000));
     }
-    found.extend(one_core(view));
     let Ok(budget) = view.sysctl_number("net.core.netdev_budget") else { return Ok(found) };
     if budget < 100 {
         found.push(view.set(Severity::Warning, "net.core.netdev_budget", budget, 300));
@@ -539,7 +568,7 @@ fn one_core(view: &View<'_>) -> Option<Finding> {
     let all: u64 = each.iter().map(|one| one[0]).fold(0, u64::saturating_add);
     let (core, most) = each.iter().enumerate().max_by_key(|(_, one)| one[0])?;
     let late = most[1].max(most[2]);
-    let alone = each.len() >= 4 && most[0] >= 100_000_000 && most[0].saturating_mul(10) >= all.saturating_mul(9);
+    let alone = each.len() >= 4 && most[0] >= 100_000_000 && most[0].saturating_mul(5) >= all.saturating_mul(4);
     (alone && late >= 1000).then(|| {
         Finding::new(Severity::Warning, format!("CPU {core} of {} handles nearly all frames, and is out of time", each.len()))
             .seen(

@@ -108,10 +108,12 @@ pub(super) fn reverse_path(view: &View<'_>) -> Found {
     let own = view.network.addresses.iter().flatten().filter(|one| one.address.is_ipv4() && !one.address.is_loopback());
     let links: BTreeSet<u32> = own.map(|one| one.link).collect();
     let drops = dropped >= DROPPED && links.len() > 1;
-    let severity = if silent && several || drops { Severity::Warning } else { Severity::Note };
+    let unanswered = unanswered(view).filter(|_| dropped > 0);
+    let severity = if silent && several || drops || unanswered.is_some() { Severity::Warning } else { Severity::Note };
     // The greater of both counts, so that one interface can be loosened by itself.
     let martian = view.logged(&["martian source"]).pop();
     let came = martian.as_deref().and_then(|line| line.rsplit_once("on dev ")).map(|(_, name)| name.trim());
+    let came = came.or(unanswered.as_ref().map(|(name, _)| name.as_str()));
     let own = came.filter(|name| !name.contains('.') && view.interfaces.iter().any(|one| one.name == *name));
     let own = own.map(|name| (name, format!("net.ipv4.conf.{name}.rp_filter")));
     let finding = match own.and_then(|(name, own)| Some((name, view.sysctl_number(&own).ok()?, own))) {
@@ -126,12 +128,34 @@ pub(super) fn reverse_path(view: &View<'_>) -> Found {
         0 => finding,
         dropped => finding.seen(format!("TcpExtIPReversePathFilter {dropped}"), "nstat -az TcpExtIPReversePathFilter"),
     };
-    match martian {
-        Some(line) => finding.seen(line.trim(), "dmesg"),
-        None => finding,
+    match (martian, unanswered) {
+        (Some(line), _) => finding.seen(line.trim(), "dmesg"),
+        (None, Some((_, line))) => finding.seen(line, "tcpdump"),
+        _ => finding,
     }
     .gain("or, for sources behind one interface: a rule and a table of routes for its address, so that answers leave by it")
     .alone()
+}
+
+/// Interface whose address a captured SYN is for, from a source that leads out by another, and that SYN, if nothing answers it.
+fn unanswered(view: &View<'_>) -> Option<(String, String)> {
+    let text = view.file("posted/capture").ok()?;
+    let host = |word: &str| word.trim_end_matches(':').rsplit_once('.')?.0.parse::<IpAddr>().ok();
+    let ends = |line: &str| {
+        let (_, rest) = line.split_once(" IP ")?;
+        let mut words = rest.split_whitespace();
+        Some((host(words.next()?)?, host(words.nth(1)?)?))
+    };
+    let answered = |from: IpAddr, to: IpAddr| text.lines().any(|line| ends(line) == Some((to, from)));
+    let routes = view.routes().ok()?;
+    text.lines().filter(|line| line.contains("Flags [S],")).find_map(|line| {
+        let (from, to) = ends(line)?;
+        let own = view.network.addresses.iter().flatten().find(|one| one.address == to)?;
+        let way = routes.iter().filter(|one| one.kind == "unicast" && one.table == MAIN && one.is_to(from));
+        let way = way.max_by_key(|one| (one.to.1, std::cmp::Reverse(one.priority)))?.link?;
+        (way != own.link && !answered(from, to))
+            .then(|| Some((view.named(own.link)?.name.clone(), line.trim().to_owned())))?
+    })
 }
 
 /// The filter of one interface, which is strict though that of all is not: told where it has dropped much.
@@ -180,7 +204,9 @@ fn direct(text: &str) -> Vec<Direct<'_>> {
         let [name, network, "00000000", flags, _, _, metric, mask, ..] = words[..] else { return None };
         let hex = |word| u32::from_str_radix(word, 16).ok();
         // RTF_UP, and neither RTF_HOST nor RTF_REJECT.
-        let is_subnet = hex(flags)? & 0x205 == 1 && hex(mask)? != 0;
+        // Of link-local addresses each interface has a route.
+        let local = u32::from_ne_bytes([169, 254, 0, 0]) == hex(network)?;
+        let is_subnet = hex(flags)? & 0x205 == 1 && hex(mask)? != 0 && !local;
         let route = Direct { name, subnet: [hex(network)?, hex(mask)?], metric: metric.parse().ok()? };
         is_subnet.then_some(route)
     };
@@ -230,7 +256,12 @@ fn asymmetric_route(view: &View<'_>) -> Found {
     // It receives, and sends nothing: all answers leave by the other.
     let passed = |name: &str| view.interface().counters.get(name).unwrap_or(0);
     let [sent, received] = ["tx_packets", "rx_packets"].map(passed);
-    let one_way = received > 1_000_000 && sent.saturating_mul(1000) < received;
+    let of_other = view.interfaces.iter().find(|one| one.name == beside).and_then(|one| one.counters.get("tx_packets"));
+    let one_way = received.max(of_other.unwrap_or(0)) > 1_000_000
+        && view.interface().counters.get("tx_packets").is_some()
+        && sent.saturating_mul(1000) < received.max(of_other.unwrap_or(0))
+        && received > 0
+        && other < at;
     let (severity, what) = match drops {
         _ if radio => (Severity::Note, "the one with the lesser metric is taken"),
         false if one_way => (Severity::Warning, "answers for one leave by the other"),
@@ -261,10 +292,35 @@ fn advertisements(view: &View<'_>) -> Found {
     }
     let told = |one: &&&Address| matches!(one.address, IpAddr::V6(v6) if one.dynamic && !v6.is_unicast_link_local());
     let own = view.addresses()?;
-    let Some(one) = own.iter().find(told) else { return healthy() };
     let what = format!("it forwards IPv6, and so heeds no advertisement of a router: {accepts} is 1");
-    let finding = view.set(Severity::Warning, &accepts, 1, 2);
-    Finding { what, ..finding }
+    // An address that was set by hand: it is a router's port, or a server's, that is not to follow others.
+    let by_hand =
+        |one: &&&Address| matches!(one.address, IpAddr::V6(v6) if !one.dynamic && !v6.is_unicast_link_local());
+    let Some(one) = own.iter().find(told) else {
+        // What it had has ended, and a router goes on to offer it.
+        let text = view.file("posted/rdisc6").unwrap_or_default();
+        let lifetime = text.lines().find(|line| {
+            line.contains("Router lifetime")
+                && line.split(':').nth(1).is_some_and(|time| !time.trim().starts_with("0 "))
+        });
+        let way = view
+            .routes()
+            .is_ok_and(|all| all.iter().any(|one| one.to.0.is_ipv6() && one.to.1 == 0 && one.kind == "unicast"));
+        let local = own.iter().any(|one| one.address.is_ipv6());
+        let Some(line) = lifetime.filter(|_| local && !way && !own.iter().any(|one| by_hand(&one))) else {
+            return healthy();
+        };
+        return Finding { what, ..view.set(Severity::Warning, &accepts, 1, 2) }
+            .seen(format!("{forwards} = 1"), format!("sysctl {}", word(&forwards)))
+            .seen("no address of IPv6 but the link's own, and no default route", "ip -6 addr; ip -6 route")
+            .seen(line.trim(), format!("rdisc6 {}", view.typed()))
+            .gain("advertisements are heeded though it forwards")
+            .alone();
+    };
+    if own.iter().any(|one| by_hand(&one)) {
+        return healthy();
+    }
+    Finding { what, ..view.set(Severity::Warning, &accepts, 1, 2) }
         .seen(format!("{forwards} = 1"), format!("sysctl {}", word(&forwards)))
         .seen(format!("{}/{} ends some time", one.address, one.prefix), format!("ip -6 addr show dev {}", view.typed()))
         .gain("advertisements are heeded though it forwards")
@@ -566,8 +622,14 @@ fn neighbour_table_of_ipv4(view: &View<'_>) -> Found {
         let flags = line.split_whitespace().nth(2)?.strip_prefix("0x")?;
         Some(u32::from_str_radix(flags, 16).ok()? & 4 == 0)
     };
-    let table = view.file("proc/net/arp")?;
+    let statistics = view.file("proc/net/stat/arp_cache").unwrap_or_default();
+    let table = view.file("proc/net/arp");
+    let table = if statistics.is_empty() { table? } else { table.unwrap_or_default() };
     let entries = table.lines().skip(1).filter(|line| is_counted(line) == Some(true)).count() as u64;
+    // Each processor's line has all of them.
+    let known =
+        statistics.lines().nth(1).and_then(|line| u64::from_str_radix(line.split_whitespace().next()?, 16).ok());
+    let entries = entries.max(known.unwrap_or(0));
     if entries * 2 <= most {
         return healthy();
     }
@@ -588,7 +650,7 @@ fn neighbour_table_of_ipv4(view: &View<'_>) -> Found {
     let finding = finding
         .seen(format!("{entries} entries that are not permanent"), "/proc/net/arp")
         .gain("the table has room for the neighbours that it has, and as many again");
-    match full(&view.file("proc/net/stat/arp_cache").unwrap_or_default()) {
+    match full(&statistics) {
         0 => finding,
         times => finding.seen(format!("table_fulls {times}"), "/proc/net/stat/arp_cache"),
     }
@@ -635,7 +697,9 @@ fn arp(view: &View<'_>) -> Found {
         return healthy();
     }
     // A port that captures speaks to nobody.
-    if view.has_flag("NOARP") && view.has_flag("PROMISC") {
+    // One of containers has its neighbours from a program.
+    let contained = CONTAINERS.iter().any(|start| name.starts_with(start));
+    if view.has_flag("NOARP") && (view.has_flag("PROMISC") || contained) {
         return healthy();
     }
     if view.has_flag("NOARP") {

@@ -20,6 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     INTERFACE.by("bond-hash", bond_hash),
     INTERFACE.by("bridge-filtered", bridge_filtered),
     INTERFACE.by("bridge-port", bridge_port),
+    INTERFACE.by("bridge-vlan", bridge_vlan),
     INTERFACE.by("duplicate-address", duplicate_address),
 ];
 
@@ -134,7 +135,9 @@ fn bond_half(view: &View<'_>) -> Found {
     let members = members(&text);
     let runs = |name: &str| view.interfaces.iter().find(|one| one.name == name).is_none_or(|one| one.has("RUNNING"));
     let state = |lines: &BTreeMap<&str, &str>| lines.get("MII Status").map_or("not told", |state| state).to_owned();
-    let (up, down): (Vec<_>, Vec<_>) = members.iter().partition(|(name, lines)| state(lines) == "up" && runs(name));
+    // What grep(1) has left may tell no state.
+    let is_up = |lines: &BTreeMap<&str, &str>| matches!(state(lines).as_str(), "up" | "not told");
+    let (up, down): (Vec<_>, Vec<_>) = members.iter().partition(|(name, lines)| is_up(lines) && runs(name));
     let mut found = Vec::new();
     if !down.is_empty() {
         let names: Vec<&str> = down.iter().map(|(name, _)| *name).collect();
@@ -311,19 +314,31 @@ fn bond_hash(view: &View<'_>) -> Found {
     if !["802.3ad", "balance-xor"].contains(&mode.as_str()) || hash != "layer2" {
         return healthy();
     }
-    let running = bonded(view).into_iter().filter(|one| one.has("RUNNING"));
+    let running = || bonded(view).into_iter().filter(|one| one.has("RUNNING"));
     let mut sent: Vec<(&str, u64)> =
-        running.filter_map(|one| Some((one.name.as_str(), one.counters.get("tx_bytes")?))).collect();
+        running().filter_map(|one| Some((one.name.as_str(), one.counters.get("tx_bytes")?))).collect();
+    let rates = view.file("posted/sar").unwrap_or_default();
+    if sent.is_empty() {
+        // kB in each second, which are bytes in a quarter of an hour.
+        let rate = |name: &str| -> Option<u64> {
+            let line = rates.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+            line.split(' ').nth(3)?.split('.').next()?.parse::<u64>().ok()?.checked_mul(1_000_000)
+        };
+        sent = running().filter_map(|one| Some((one.name.as_str(), rate(&one.name)?))).collect();
+    }
     sent.sort_by_key(|(_, bytes)| *bytes);
     let [(_, least), .., (_, most)] = sent[..] else { return healthy() };
     if most < MUCH || least.saturating_mul(UNLIKE) > most {
         return healthy();
     }
-    let list: Vec<String> = sent.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
+    let by_rate =
+        sent.iter().all(|(name, _)| running().all(|one| one.name != *name || one.counters.get("tx_bytes").is_none()));
+    let (unit, words, read) = if by_rate { (1_000_000, "kB/s", "sar -n DEV") } else { (1, "bytes", "ip -s link") };
+    let list: Vec<String> = sent.iter().map(|(name, bytes)| format!("{name} {}", bytes / unit)).collect();
     let typed = view.typed();
     Finding::new(Severity::Warning, "it spreads by MAC address, and sends by one link")
         .seen("xmit_hash_policy layer2", format!("ip -d link show dev {typed}"))
-        .seen(format!("bytes sent: {}", list.join(", ")), "ip -s link")
+        .seen(format!("{words} sent: {}", list.join(", ")), read)
         .mend(format!("ip link set dev {typed} type bond xmit_hash_policy layer3+4"))
         .gain("connections are spread over all links")
         .alone()
@@ -512,6 +527,44 @@ fn bridge_port(view: &View<'_>) -> Found {
     Ok(found)
 }
 
+/// Tagged frames that come in at a port of a bridge whose list has not their VLAN, and another port's has.
+fn bridge_vlan(view: &View<'_>) -> Found {
+    let (lists, capture) = (view.file("posted/bridge-vlan")?, view.file("posted/capture")?);
+    let rows: Vec<(&str, u16)> = lists
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(port, vid)| Some((port, vid.parse().ok()?)))
+        .collect();
+    let has = |name: &str, vid: u16| rows.iter().any(|(port, one)| *port == name && *one == vid);
+    if !rows.iter().any(|(port, _)| *port == view.name()) {
+        return healthy();
+    }
+    let came = |line: &str| -> Option<u16> {
+        let (_, rest) = line
+            .strip_prefix(view.name())?
+            .strip_prefix(' ')?
+            .split_once(", vlan ")
+            .or_else(|| line.split_once(": vlan "))?;
+        rest.split([',', ' ']).next()?.parse().ok()
+    };
+    let missing: BTreeSet<u16> = capture.lines().filter_map(came).filter(|vid| !has(view.name(), *vid)).collect();
+    let serves = |vid: &u16| rows.iter().any(|(_, one)| one == vid);
+    let typed = view.typed();
+    let found = missing.into_iter().filter(serves).take(4).map(|vid| {
+        let line = capture.lines().find(|line| came(line) == Some(vid)).unwrap_or_default();
+        Finding::new(
+            Severity::Warning,
+            format!("frames of VLAN {vid} come in at it, and the bridge drops them: its list has no {vid}"),
+        )
+        .seen(line.trim(), format!("tcpdump -e -i {typed} vlan {vid}"))
+        .seen(format!("no {vid} at {typed}"), format!("bridge vlan show dev {typed}"))
+        .mend(format!(
+            "bridge vlan add dev {typed} vid {vid}, if it is to have that VLAN, and so in the file that makes the port"
+        ))
+    });
+    Ok(found.collect())
+}
+
 /// Indices of the interfaces that stand on each other with this one. The ends of a virtual pair do not.
 fn stack(view: &View<'_>) -> BTreeSet<u32> {
     let mut all = BTreeSet::from([view.interface().index]);
@@ -552,8 +605,10 @@ fn duplicate_address(view: &View<'_>) -> Found {
             && !(leads_away(interface) && leads_away(one) || is_port(interface) && is_port(one))
             && !(of_bond(interface) && of_bond(one) && interface.master.is_none())
     };
+    // What ip(8) prints with -br has neither an MTU nor what an interface belongs to.
+    let untold = |one: &Interface| one.mtu.is_none() && interface.mtu.is_none();
     let (name, typed) = (view.name(), view.typed());
-    let twins: Vec<&Interface> = view.interfaces.iter().filter(related).collect();
+    let twins: Vec<&Interface> = view.interfaces.iter().filter(related).filter(|one| !untold(one)).collect();
     // Both links of a ring have the address of what sends by both (IEC 62439-3, HSR and PRP).
     let ring = twins.iter().copied().chain([interface]).any(|one| of(Some(one), "hsr"));
     // A bridge, a bond and each VLAN have the address of what is below them.

@@ -308,7 +308,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault(
         "pcie-width",
         true,
-        &[Put("PCI/current_link_width", "4")],
+        &[Put("PCI/current_link_width", "1")],
         &["another slot, or the card seated anew; see LnkCap and LnkSta of lspci -vv -s 0000:05:00.0"],
     ),
     Fault(
@@ -647,7 +647,7 @@ pub(super) const FAULTS: &[Fault] = &[
         false,
         &[Swap(SNMP, "Tcp: 90000 90000 20 0", "Tcp: 90000 90000 20 3")],
         &[
-            "find where: 'tcpdump -vv' at each hop names bad checksums; try the adapters' offloads off (ethtool -K DEV rx off tx off)",
+            "find where: 'tcpdump -vv' at each hop names bad checksums; at a sender whose packets leave with them: ethtool -K DEV tx off",
         ],
     ),
     Fault(
@@ -655,7 +655,7 @@ pub(super) const FAULTS: &[Fault] = &[
         false,
         &[Put("proc/net/snmp6", "Udp6RcvbufErrors \t0\nUdp6InCsumErrors \t4\n")],
         &[
-            "find where: 'tcpdump -vv' at each hop names bad checksums; try the adapters' offloads off (ethtool -K DEV rx off tx off)",
+            "find where: 'tcpdump -vv' at each hop names bad checksums; at a sender whose packets leave with them: ethtool -K DEV tx off",
         ],
     ),
     Fault(
@@ -663,7 +663,7 @@ pub(super) const FAULTS: &[Fault] = &[
         false,
         &[Swap(SNMP, "Ip: 2 99000 0", "Ip: 2 99000 5")],
         &[
-            "find where: 'tcpdump -vv' at each hop names bad checksums; try the adapters' offloads off (ethtool -K DEV rx off tx off)",
+            "find where: 'tcpdump -vv' at each hop names bad checksums; at a sender whose packets leave with them: ethtool -K DEV tx off",
         ],
     ),
     Fault(
