@@ -63,7 +63,7 @@ pub(super) fn rows(parts: &[Part<'_>], format: Option<&str>) -> Option<Wrong> {
             let words: Vec<&str> = line.text.split_whitespace().collect();
             if line.text.starts_with("#bytes") {
                 table = "perftest";
-            } else if command::options(&words).is_some_and(|(_, at)| words[at].ends_with("netperf")) {
+            } else if line.text.contains("netperf") && command::options(&words).is_some() {
                 table = "netperf without their headings, which -P 1 prints";
             }
             if let Some(program) = row(line.text, &words, table, format) {
@@ -104,17 +104,21 @@ fn row(text: &str, words: &[&str], table: &'static str, format: Option<&str>) ->
         [.., "TCP" | "UDP" | "ICMP", span, "sec", _] if span.contains('-') => return Some("ethr"),
         _ => {}
     }
+    let numbers = words.len() > 3 && words.iter().all(is_number) && words.iter().any(|word| word.contains('.'));
+    let counts = |word: &&str| word.contains('.') && is_number(word);
+    let rate = words.windows(2).any(|pair| interval::is_rate(pair[1]) && counts(&pair[0]));
+    if !numbers && !rate {
+        return None;
+    }
     let is_own = match format {
-        Some("iperf" | "iperf3-text") => iperf3_text::stamped(text).starts_with('['),
+        Some("iperf" | "iperf3-text") => text.starts_with('[') || iperf3_text::stamped(text).starts_with('['),
         Some("pkt-gen") => {
             text.contains("main_thread [") || ["Speed: ", "Sent ", "Received "].iter().any(|of| text.starts_with(of))
         }
         Some("netperf") => true,
         _ => false,
     };
-    let numbers = words.len() > 3 && words.iter().all(is_number) && words.iter().any(|word| word.contains('.'));
-    let asked = ["limit", "target", "pacing", " set to "].iter().any(|asked| text.to_ascii_lowercase().contains(asked));
-    let counts = |word: &&str| word.contains('.') && is_number(word);
-    let rate = !asked && words.windows(2).any(|pair| counts(&pair[0]) && interval::is_rate(pair[1]));
-    if numbers { Some(table).filter(|_| !is_own) } else { Some(UNKNOWN).filter(|_| rate && !is_own) }
+    let asked =
+        || ["limit", "target", "pacing", " set to "].iter().any(|asked| text.to_ascii_lowercase().contains(asked));
+    (!is_own && (numbers || !asked())).then_some(if numbers { table } else { UNKNOWN })
 }
