@@ -34,7 +34,7 @@ struct Arguments {
 enum What {
     /// Be an IP host on a port until Ctrl-C: answer ARP, neighbour discovery and ping, and serve echo (7) and discard (9)
     /// over UDP and TCP.
-    Up(Up),
+    Up(Box<Up>),
     /// Show a host that runs: addresses and their state, routes, neighbours, TCP connections, services, counters.
     Show(control::Show),
 }
@@ -103,7 +103,7 @@ impl From<NetError> for Trouble {
 
 fn run(arguments: Arguments) -> Result<ExitCode, Trouble> {
     match arguments.what {
-        What::Up(arguments) => up(arguments),
+        What::Up(arguments) => up(*arguments),
         What::Show(arguments) => control::show(&asked::KIND, &arguments),
     }
 }
