@@ -126,9 +126,8 @@ fn shaped(view: &View<'_>) -> Option<Evidence> {
         .iter()
         .flat_map(|(_, text)| text.lines())
         .filter_map(|line| line.trim().strip_prefix("ExecStart=")?.split_whitespace().next())
-        .filter_map(|path| {
-            ["/usr/local/", "/etc/", "/opt/"].iter().any(|start| path.starts_with(start)).then(|| path[1..].to_owned())
-        })
+        .filter(|path| ["/usr/local/", "/etc/", "/opt/"].iter().any(|start| path.starts_with(start)))
+        .map(|path| path[1..].to_owned())
         .collect();
     all.extend(started.into_iter().filter_map(|path| Some((path.clone(), view.file(&path).ok()?))));
     all.into_iter().find_map(|(path, text)| {

@@ -69,24 +69,18 @@ pub(super) const RULES: &[Rule] = &[
     HOST.by("default-qdisc", default_qdisc).risk(Risk::Safe).proof(Proof::Stream),
 ];
 
-/// Longest round trip of a connection that ss(8) shows, ms.
-fn round_trip(view: &View<'_>) -> Option<f64> {
+/// Longest round trip of a connection that ss(8) shows, whole ms.
+fn round_trip(view: &View<'_>) -> Option<u64> {
     let text = view.file("posted/ss").ok()?;
-    let one = |word: &str| word.strip_prefix("rtt:")?.split('/').next()?.parse::<f64>().ok();
-    text.split_whitespace().filter_map(one).filter(|ms| ms.is_finite()).max_by(f64::total_cmp)
+    text.split_whitespace().filter_map(|word| word.strip_prefix("rtt:")?.split(['/', '.']).next()?.parse().ok()).max()
 }
 
 fn buffers_tcp(view: &View<'_>) -> Found {
     let mut found = Vec::new();
     // 10 Gb/s for 5 ms, or 1 Gb/s for the longest round trip that a text tells, twice.
-    let far = round_trip(view);
-    let wanted: u64 = (6 << 20)
-        .max((far.unwrap_or(0.0).min(300.0) * 250_000.0) as u64)
-        .next_power_of_two()
-        .min(64 << 20)
-        .max(6 << 20);
-    let wanted = if far.is_some_and(|ms| ms > 20.0) { wanted } else { 6 << 20 };
-    let ms = far.filter(|_| wanted > 6 << 20).unwrap_or(5.0);
+    let far = round_trip(view).filter(|ms| *ms > 20);
+    let wanted: u64 = far.map_or(6 << 20, |ms| (ms.min(300) * 250_000).next_power_of_two().clamp(6 << 20, 64 << 20));
+    let ms = far.filter(|_| wanted > 6 << 20).unwrap_or(5) as f64;
     for name in ["net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"] {
         let all = view.sysctl_numbers(name)?;
         let [least, usual, most] = all[..] else { return Err(format!("{name} has no three numbers")) };

@@ -6,8 +6,10 @@ use super::posted::{examined, found};
 const W: Severity = Severity::Warning;
 const N: Severity = Severity::Note;
 
-/// Severities of a rule's findings, and a part of what each tells to type.
-fn all(cases: &[(&str, &[(Severity, &str)], &str)]) {
+/// A rule, severities of its findings with a part of what each tells to type, and the text.
+type Case<'a> = (&'a str, &'a [(Severity, &'a str)], &'a str);
+
+fn all(cases: &[Case<'_>]) {
     for (rule, wanted, text) in cases {
         let of = found(text, rule);
         let is_one =
