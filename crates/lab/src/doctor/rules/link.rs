@@ -4,7 +4,7 @@ use super::dcb;
 use crate::doctor::finding::{Finding, Severity};
 use crate::doctor::rule::{Found, INTERFACE, Look, Rule, healthy};
 use crate::doctor::view::{View, amount, have};
-use linerate_host::adapter::{Lane, Route, dbm};
+use linerate_host::adapter::{Interface, Lane, Route, dbm};
 use std::net::IpAddr;
 
 pub(super) const RULES: &[Rule] = &[
@@ -84,21 +84,31 @@ fn link_down(view: &View<'_>) -> Found {
         .alone()
 }
 
-/// True if nothing uses it, as the port of a laptop without its cable: it has no address and stands for itself, and another
-/// interface leads out.
+/// True if nothing that is told uses it, as the port of a laptop without its cable: it has no address and stands for itself, or in a
+/// bridge beside a port that has its cable, and another interface leads out; where routes are not told, one that runs.
 fn is_spare(view: &View<'_>) -> bool {
     let interface = view.interface();
     let leads_out = |route: &Route| {
         let link = route.link.filter(|link| *link != interface.index).and_then(|link| view.named(link));
         route.to.1 == 0 && route.kind == "unicast" && link.is_some_and(|link| link.has("RUNNING"))
     };
+    let runs =
+        |one: &Interface| one.index != interface.index && one.has("RUNNING") && one.hardware == interface.hardware;
+    let another = view.interfaces.iter().any(|one| runs(one) && one.kind.is_none());
+    let beside = |one: &Interface| runs(one) && one.master == interface.master;
+    let bridged = interface.master.and_then(|master| view.named(master)).is_some_and(|master| {
+        // A bond's port says so.
+        !interface.has("SLAVE")
+            && master.kind.as_deref().is_none_or(|kind| kind == "bridge")
+            && view.interfaces.iter().any(beside)
+    });
     // It has had those since it had a carrier.
     let local = |ip: IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
     view.loads.is_empty()
-        && interface.master.is_none()
+        && (interface.master.is_none() || bridged)
         && !view.interfaces.iter().any(|one| one.lower == Some(interface.index) && !one.lower_elsewhere)
-        && view.addresses().is_ok_and(|own| own.iter().all(|one| local(one.address)))
-        && view.routes().is_ok_and(|routes| routes.iter().any(leads_out))
+        && view.addresses().map_or(true, |own| own.iter().all(|one| local(one.address)))
+        && view.routes().map_or(another, |routes| routes.iter().any(leads_out))
 }
 
 fn pause_frames(view: &View<'_>) -> Found {

@@ -699,7 +699,9 @@ fn arp(view: &View<'_>) -> Found {
     // A port that captures speaks to nobody.
     // One of containers has its neighbours from a program.
     let contained = CONTAINERS.iter().any(|start| name.starts_with(start));
-    if view.has_flag("NOARP") && (view.has_flag("PROMISC") || contained) {
+    // Nor has one of two ends, or a VRF's.
+    let needs_none = ["PROMISC", "POINTOPOINT", "MASTER"].iter().any(|flag| view.has_flag(flag));
+    if view.has_flag("NOARP") && (needs_none || contained) {
         return healthy();
     }
     if view.has_flag("NOARP") {

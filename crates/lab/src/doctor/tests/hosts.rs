@@ -131,6 +131,22 @@ fn a_port_without_cable_that_nothing_uses_is_a_note() {
     // It has an address, or no other way leads out.
     assert_eq!(severity(&text(&port("    inet 198.51.100.2/24 scope global enp0\n"), away)), Some(Severity::Error));
     assert_eq!(severity(&text(&port(""), "192.0.2.0/24 dev wlan0\n")), Some(Severity::Error));
+    // A bridge's port beside one that has its cable; a bond's is missed.
+    for (own, kind, wanted) in [
+        ("", "    bridge forward_delay 1500 stp_state 0\n", Severity::Note),
+        ("SLAVE,", "    bond mode 802.3ad\n", Severity::Error),
+    ] {
+        let flags = format!("NO-CARRIER,{own}BROADCAST,MULTICAST,UP");
+        let ports = [
+            "# ip -d -s addr\n".to_owned(),
+            link(2, "enp0", &flags, "master m0 state DOWN", ""),
+            link(3, "enp1", &format!("{own}{RUNS}"), "master m0 state UP", "").replace(":11:20", ":11:21"),
+            link(4, "m0", RUNS, "state UP", kind).replace(":11:20", ":11:22"),
+            "# ip route\ndefault via 192.0.2.1 dev m0\n".to_owned(),
+        ];
+        let all = printed(&[("host.txt", &ports.concat())]);
+        assert_eq!(severity(&all), Some(wanted), "{kind}: {all:#?}");
+    }
     // What the kernel sends there by itself is lost with the carrier, which is told.
     let down = Swap(LINK, "0x11043", "0x1003");
     let counts = Swap("ioctl/gstrings", "tx_queue_1_packets", "tx_carrier_errors");
