@@ -220,6 +220,26 @@ fn a_vlan_is_found_without_being_told() {
     }
 }
 
+/// Regression: of two VLANs one was taken, by chance, without a word of the other.
+#[test]
+fn of_two_vlans_none_is_taken() {
+    let name = format!("vl{}", std::process::id());
+    let _switch = Process::linerate(&["switch", &name], "runs");
+    let targets = [("a", "100"), ("b", "200")].map(|(port, vid)| {
+        let port = format!("vale:{name}:{port},mtu=2184");
+        let mac = format!("02:00:00:00:00:{}", &vid[..2]);
+        Process::linerate(&["fcoe", "target", "-i", &port, "--mac", &mac, "--vlan", vid, "--lun", "0=ram:8M"], "LUN 0")
+    });
+    let port = format!("vale:{name}:c,mtu=2184");
+    let found = fcoe(&["ls", "-i", &port, "--vlan", "auto"]);
+    let line = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(found.status.code() == Some(2) && line.lines().count() == 1, "{}", said(&found));
+    for words in ["100 by 02:00:00:00:00:10", "200 by 02:00:00:00:00:20", "give one"] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    drop(targets);
+}
+
 #[test]
 fn a_disk_over_veth() {
     let made = linerate_skip::permitted(Namespace::new(), |e| e.cause == Cause::Capability);

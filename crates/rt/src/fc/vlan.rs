@@ -12,6 +12,10 @@ use linerate_wire::{EtherType, FipFrame, MacAddr};
 /// Requests, and the time from one to the next, in ns. So long after the last one there is no answer.
 const REQUESTS: u32 = 3;
 const EACH: u64 = 1_000_000_000;
+/// Time after the first answer for which others count, in ns.
+const OTHERS: u64 = 500_000_000;
+/// Most VLANs that are told.
+const MOST: usize = 8;
 /// Most frames of a turn.
 const BATCH: usize = 32;
 
@@ -21,12 +25,13 @@ struct Seeker {
     /// Requests that are left, and time of the next one, or of the end; none while the link is down.
     left: u32,
     due: Option<u64>,
-    told: Option<(MacAddr, Vec<u16>)>,
+    /// VLANs, each with the first station that tells of it.
+    told: Vec<(u16, MacAddr)>,
     stopped: bool,
 }
 
 /// Asks the other stations on a port's link for the VLAN that carries FCoE (FC-BB-6, clause 7, FIP VLAN Discovery), from when the link
-/// is up, for three seconds: the answer's sender and the VLANs it tells of, or None if there is none.
+/// is up, for three seconds, or half a second from the first answer on: each VLAN, with the first station that tells of it.
 ///
 /// # Errors
 /// When the port has no queue for each way, or is refused by the adapter.
@@ -35,7 +40,7 @@ pub fn find_vlan(
     mac: Option<MacAddr>,
     waiter: &mut Waiter,
     stop: &Stop,
-) -> Result<Option<(MacAddr, Vec<u16>)>, FcError> {
+) -> Result<Vec<(u16, MacAddr)>, FcError> {
     let name = port.info().name.clone();
     let mac = address(mac, port.info())?;
     let mut nic = Line::adapter(port, 1, mac, true)?;
@@ -44,7 +49,7 @@ pub fn find_vlan(
         vi.addresses = vec![FipFrame::ALL_VN2VN_MACS.0];
     })?;
     let line = Line::new(&mut nic, 0).ok_or(FcError::OneWay(name))?;
-    let mut seeker = Seeker { line, mac, left: REQUESTS, due: None, told: None, stopped: false };
+    let mut seeker = Seeker { line, mac, left: REQUESTS, due: None, told: Vec::new(), stopped: false };
     run(&mut seeker, waiter, stop);
     Ok(seeker.told)
 }
@@ -59,9 +64,19 @@ impl Machine for Seeker {
             None => {}
         }
         let arrived = line.arrivals.rx.take(now, BATCH, |_, frame| {
-            *told = told.take().or_else(|| told_vlans(*mac, frame.head()));
+            for (vid, who) in told_vlans(*mac, frame.head())
+                .into_iter()
+                .flat_map(|(who, all)| all.into_iter().map(move |vid| (vid, who)))
+            {
+                if told.len() < MOST && told.iter().all(|(known, _)| *known != vid) {
+                    told.push((vid, who));
+                }
+            }
         });
-        if self.told.is_some() || self.stopped {
+        if !self.told.is_empty() && self.left > 0 {
+            (self.left, self.due) = (0, Some(now.saturating_add(OTHERS)));
+        }
+        if self.stopped {
             return Progress::Done;
         }
         let due = self.due.is_some_and(|at| at <= now);

@@ -146,12 +146,20 @@ impl NodeArguments {
                 // Signals end the process: there is nothing to be put back.
                 let stop = Stop::new().map_err(|e| Trouble::failed(e.to_string()))?;
                 let told = find_vlan(port, mac, &mut waiter, &stop)?;
-                let first = told.as_ref().and_then(|(_, vlans)| vlans.first());
-                remark(&match (&told, first) {
-                    (Some((who, _)), Some(vid)) => format!("{name}: VLAN {vid}, told by {who} (FIP)"),
-                    _ => format!("{name}: nobody tells of a VLAN (FIP): frames have no tag"),
-                });
-                Ok(first.and_then(|vid| VlanTag::new(PRIORITY, false, *vid).ok()))
+                let line = match &told[..] {
+                    [] => "nobody tells of a VLAN (FIP): frames have no tag".to_owned(),
+                    [(vid, who)] => format!("VLAN {vid}, told by {who} (FIP)"),
+                    several => {
+                        let all: Vec<_> = several.iter().map(|(vid, who)| format!("{vid} by {who}")).collect();
+                        let all = all.join(", ");
+                        return Err(Trouble::usage(format!(
+                            "{name}: several VLANs are told (FIP): {all}; give one, as --vlan {}",
+                            told[0].0
+                        )));
+                    }
+                };
+                remark(&format!("{name}: {line}"));
+                Ok(told.first().and_then(|(vid, _)| VlanTag::new(PRIORITY, false, *vid).ok()))
             }
         }
     }
