@@ -57,11 +57,14 @@ fn a_file_says_what_options_say_and_the_command_line_goes_before() {
 #[test]
 fn queues_are_shown_with_what_was_told_of_them() {
     let words = "--initiators 2 --op write --depth 64 --slots 64 --vlan 100 --warm 0 --time 4 --hosts 2 --host-tcp \
-        --buffers 1M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3 --qcn prio 3:setpoint=32K --ecn 0=40K:80K:5";
+        --buffers 1M --ets prio-tc 3:1 tc-tsa 0:ets 1:ets tc-bw 0:50 1:50 --pfc prio 3 --qcn prio 3:setpoint=32K --ecn 0=40K:80K:5 \
+        --pfc-watchdog 200:action=forward";
     let done = document(words);
     let settings = &done["settings"]["buffers"];
     assert_eq!(settings["qcn"], serde_json::json!({"prio": [3], "setpoint": 32_768}));
     assert_eq!(settings["ecn"][0], serde_json::json!({"kmin": 40_960, "kmax": 81_920, "pmax": 5.0}));
+    let watchdog = serde_json::json!({"detect_ms": 200.0, "restore_ms": 400.0, "action": "forward"});
+    assert_eq!(settings["pfc_watchdog"], watchdog);
     assert!(settings["ecn"][1].is_null() && done["settings"]["host_tcp"] == true);
     let queue = |class: u64| {
         let queues = done["queues"].as_array().unwrap().iter();

@@ -2,7 +2,7 @@
 
 use crate::commands::dcb;
 use linerate_load::simulate::{Depth, Ends, Flow, Link, San, Simulated, Stream};
-use linerate_port::switch::{Buffers, PortReport};
+use linerate_port::switch::{Buffers, PortReport, StormAction};
 use linerate_result::Latency;
 use linerate_text::{saturating_u64, size};
 use serde_json::{Map, Value, json};
@@ -179,6 +179,10 @@ pub(super) fn of(san: &San, done: &Simulated) -> Value {
                 }))),
                 "qcn": buffers.qcn.map(|qcn| json!({
                     "prio": dcb::priorities(qcn.priorities), "setpoint": qcn.set_point,
+                })),
+                "pfc_watchdog": buffers.watchdog.map(|watchdog| json!({
+                    "detect_ms": watchdog.detect as f64 / 1e6, "restore_ms": watchdog.restore as f64 / 1e6,
+                    "action": if watchdog.action == StormAction::Drop { "drop" } else { "forward" },
                 })),
             })),
             "dcb": san.dcb.as_ref().map(|offered| {
