@@ -136,7 +136,7 @@ impl Pair {
         )
     }
 
-    /// What each end is to show in the end: `us` the document of ours, `them` what lldpad has programmed, `told` what
+    /// Views that each end is to have in the end: `us` the document of ours, `them` what lldpad has programmed, `told` what
     /// lldptool says of us.
     fn wanted(&self) -> Value {
         let willing = self.willing;
@@ -161,7 +161,7 @@ impl Pair {
         })
     }
 
-    /// What lldptool says of us.
+    /// Text of lldptool about us.
     fn told(&self, conflict: bool) -> String {
         let pairs = |separator: &str, of: &dyn Fn(usize) -> String| {
             (0..8).map(|n| format!("{n}:{}", of(n))).collect::<Vec<_>>().join(separator)
@@ -252,7 +252,7 @@ impl Lldpad {
         Process::start(command)
     }
 
-    /// What lldptool says of us, behind our time to live and, in CEE, the numbers of settings that each end has acknowledged.
+    /// Text of lldptool about us, behind our time to live and, in CEE, the numbers of settings that each end has acknowledged.
     fn told(&self, document: &Value) -> String {
         let words = self.words("lldptool", &[]);
         let out = Command::new("timeout").arg("20").args(words).args(["get-tlv", "-n", "-i", "dcb1"]).output().unwrap();
@@ -265,7 +265,7 @@ impl Lldpad {
     }
 }
 
-/// What lldpad has programmed last.
+/// Settings that lldpad has programmed last.
 fn programmed(place: &Path) -> Option<Value> {
     let lines = std::fs::read_to_string(place.join("programmed")).ok()?;
     let last: Value = serde_json::from_str(lines.lines().last()?).ok()?;

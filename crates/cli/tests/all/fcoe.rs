@@ -220,6 +220,20 @@ fn a_vlan_is_found_without_being_told() {
     }
 }
 
+/// Regression: who asks for a VLAN on a link that is down waited without a word.
+#[test]
+fn a_vlan_is_asked_for_once_the_link_is_up() {
+    let ours = format!("cable:san-later-{}}}1", std::process::id());
+    let ls = ["8", BINARY, "fcoe", "ls", "-i", &ours, "--vlan", "auto"];
+    let waits = Command::new("timeout").args(ls).output().unwrap();
+    assert_eq!(waits.status.code(), Some(124));
+    assert!(
+        String::from_utf8_lossy(&waits.stderr).contains("the link is down: the VLAN is asked for"),
+        "{}",
+        said(&waits)
+    );
+}
+
 /// Regression: of two VLANs one was taken, by chance, without a word of the other.
 #[test]
 fn of_two_vlans_none_is_taken() {

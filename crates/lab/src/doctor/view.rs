@@ -559,7 +559,7 @@ impl<'a> View<'a> {
             .writes(sysctl_path(name), to.to_string())
     }
 
-    /// What is to be typed, with twice what is set where its number would lower that.
+    /// Line to be typed, with twice what is set where its number would lower that.
     pub(super) fn raised(&self, mend: &str) -> String {
         let word = |word: &str| {
             let (name, to) =

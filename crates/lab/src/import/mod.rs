@@ -143,7 +143,7 @@ impl Import {
 /// gzip (RFC 1952).
 ///
 /// # Errors
-/// What is packed is broken, or more than [`LARGEST`] when it is unpacked.
+/// Broken gzip, or more than [`LARGEST`] when it is unpacked.
 pub fn decoded(bytes: &[u8]) -> io::Result<String> {
     let mut unpacked = Vec::new();
     let bytes = match bytes {

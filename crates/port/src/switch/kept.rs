@@ -74,7 +74,7 @@ impl Switch {
         self.own.kept = Some(Box::new(kept));
     }
 
-    /// What is new at ports since the last call, each with the port's number, which another has once it is gone.
+    /// News of ports since the last call, each with the port's number, which another has once it is gone.
     pub fn take_news(&mut self) -> Vec<(u16, PortNews)> {
         let Some(kept) = &mut self.own.kept else { return Vec::new() };
         kept.frames = 0;

@@ -34,7 +34,7 @@ struct Seeker {
 /// is up, for three seconds, or half a second from the first answer on: each VLAN, with the first station that tells of it.
 ///
 /// # Errors
-/// When the port has no queue for each way, or is refused by the adapter.
+/// A port that has no queue for each way, or that the adapter refuses.
 pub fn find_vlan(
     port: Port,
     mac: Option<MacAddr>,

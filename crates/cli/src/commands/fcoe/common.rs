@@ -142,6 +142,9 @@ impl NodeArguments {
             Some(Vlan::Tag(tag)) => Ok(Some(tag)),
             Some(Vlan::Auto) => {
                 let (port, mac) = (Spec::parse(name)?.wanting_mtu(WANTED).open()?, self.mac.get(number).copied());
+                if port.link() != Link::Up {
+                    remark(&format!("{name}: the link is down: the VLAN is asked for once it is up"));
+                }
                 let mut waiter = Waiter::new(self.wait);
                 // Signals end the process: there is nothing to be put back.
                 let stop = Stop::new().map_err(|e| Trouble::failed(e.to_string()))?;

@@ -96,7 +96,7 @@ impl Queues {
         Ok(settings)
     }
 
-    /// What neighbours are offered, if there is a negotiation.
+    /// Settings that neighbours are offered, if there is a negotiation.
     pub(in crate::commands) fn offered(&self) -> Result<Option<Settings>, Trouble> {
         self.dcb.then(|| self.settings()).transpose()
     }
